@@ -1,6 +1,6 @@
 """The families; :class:`bayesnb.families.family.Family` is their contract.
 
-A family is one class in a file of this folder and one line in ``__init__.pyi``. Modules are imported when first used.
+A family is a class in a file of this folder and a line in ``__init__.pyi``. Modules are imported when first used.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def families() -> dict[str, type[Family]]:
-    """Every family of this package by its class name."""
+    """Every family by its class name."""
     return {name: getattr(sys.modules[__name__], name) for name in __all__}

@@ -19,9 +19,9 @@ from bayesnb.statistics.statistic import Statistic
 class Support:
     """The values that a family can read.
 
-    ``needs`` is the phrase for one such value in error messages, and ``others`` are families that read other values.
-    ``contains`` maps an array to a boolean array. ``interval`` is true if all numbers between two numbers of the
-    support belong to it.
+    ``needs`` describes one such value in error messages. ``others`` names families that read other values. ``contains``
+    maps an array to a boolean array. ``interval`` is True if the support contains every number between any two of its
+    numbers.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers are outside the support; missing values (NaN) are not."""
+        """Which numbers are outside the support; NaN is not."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
     def all_in(self, x: Array) -> bool:
-        """Whether all numbers are in the support; missing values (NaN) are not."""
+        """Whether all numbers are in the support; NaN is not."""
         if self.interval and x.size:
             # If the array contains NaN, numpy returns NaN as its minimum and its maximum.
             x = np.array([x.min(), x.max()])
@@ -86,17 +86,17 @@ def columns_in(x: Column) -> int:
 
 
 def dense(x: Column) -> Column:
-    """The columns as a dense array, if they are a sparse matrix."""
+    """Convert a sparse matrix to a dense array."""
     return x.toarray() if sparse.issparse(x) else x
 
 
 def columns_of(x: Column, index: Sequence[int]) -> Column:
-    """The columns at these positions."""
+    """Columns at these positions."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
 
 
 def known_cells(x: Column) -> Array:
-    """Which cells are not missing, (row, 1, column); True if none can be missing."""
+    """Which cells are not missing, (row, 1, column); True if no cell can be missing."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
     if sparse.issparse(x) or x.dtype.kind in "bu":
@@ -105,7 +105,7 @@ def known_cells(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """Cells as dense floats, NaN if missing: numbers, codes of levels, or counts without exposure."""
+    """Cells as dense floats, NaN if missing; counts lose their exposure."""
     if hasattr(x, "codes"):
         return np.where(x.codes < 0, np.nan, x.codes)
     x = getattr(x, "counts", x)
@@ -118,7 +118,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """Columns as codes (row, column), -1 if missing, into a table of their ``values``, whose line k has code k."""
+    """A table of distinct ``values``, and the line of each cell in it: ``codes`` (row, column), -1 if missing."""
 
     codes: Array
     values: Column
@@ -139,10 +139,7 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Columns with few distinct values as a table of them; ``None`` if it would be nearly as long.
-
-    ``x`` are codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix.
-    """
+    """Make a table of the distinct values of columns; ``None`` if it would be nearly as long as the columns."""
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
@@ -190,8 +187,8 @@ NEAR = 2**16
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
 
-    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Blocks
-    of columns are small, so that temporary arrays stay in the cache, and the longer axis is contiguous, for speed.
+    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Small
+    blocks of columns keep temporary arrays in the cache.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -206,7 +203,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """A known positive parameter, such as a variance, per column; a single number is for all columns."""
+    """A known positive parameter per column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -216,14 +213,14 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """A known parameter of picked columns, each given as (the values of the parameter in its family, its position)."""
+    """A known parameter of picked columns, each given as (parameter of its family, position there)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Columns as codes (row, column), -1 if missing, and the dictionary of levels of each column."""
+    """Codes (row, column), -1 if missing, and the levels of each column."""
 
     codes: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -243,7 +240,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """Weight of each level, ``counts`` (class, column, level), and the level names."""
+    """Weight of each level, ``counts`` (class, column, level), and the levels."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -280,7 +277,7 @@ class CategoryCounts(Statistic):
 
 
 def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
-    """The weight of each distinct number of each column."""
+    """The weight of each distinct number."""
     codes, levels = np.full(np.shape(x), -1, np.intp), []
     for k, column in enumerate(np.asarray(x, float).T):
         known = ~np.isnan(column)
@@ -290,14 +287,12 @@ def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Numbers of a table (..., class, column, level) at codes (row, column), (..., row, class, column); level 0 if
-    missing.
-    """
+    """Entries of ``table`` (..., class, column, level) at codes (row, column), as (..., row, class, column)."""
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
 
 def pymc_at_levels(table: Any, codes: Array) -> Any:
-    """Σ_j of a tensor (class, column, level) at codes (row, column), (row, class); a missing cell adds nothing."""
+    """Sum over columns of a tensor (class, column, level) at codes (row, column), as (row, class)."""
     from pytensor import tensor as pt
 
     picked = table[:, np.arange(codes.shape[1]), np.maximum(codes, 0)]
@@ -305,7 +300,7 @@ def pymc_at_levels(table: Any, codes: Array) -> Any:
 
 
 def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
-    """The largest number of levels of a column, at least 1."""
+    """The largest number of levels, at least 1."""
     return max([1, *map(len, levels)])
 
 
@@ -316,10 +311,10 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Cells of some rows, which can sum functions of a cell over each class, (class, column).
+    """Cells of some rows, which can sum functions of a cell over each class.
 
-    ``x`` are rows with classes and weights ``members``, or values of a table with weights ``counts`` (class, column,
-    value).
+    ``x`` are either rows with the classes and weights ``members``, or distinct values with the weights ``counts``
+    (class, column, value).
     """
 
     x: Column
@@ -327,15 +322,14 @@ class Tally:
     counts: Array | None
 
     def seen(self) -> Array:
-        """Which cells are not missing, (row, column)."""
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """Σ w f per class and column; f is given at the cells, (row, column), and 0 where missing."""
+        """Σ w f over the rows of each class, (class, column), from f at each cell (row, column), 0 if missing."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Σ w f per class and column; f is called with one class or a class per row."""
+        """Σ w f over the rows of each class; ``cost`` computes f for one class, or for the class of each row."""
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

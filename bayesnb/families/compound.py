@@ -1,4 +1,4 @@
-"""Families made of other families: :class:`Mixture`, :class:`Hurdle` and their base class."""
+"""Families made of other families."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Parts(Statistic):
-    """The statistics of all parts, from the same rows."""
+    """The statistics of all parts."""
 
     parts: tuple[Statistic, ...]
 
@@ -82,25 +82,26 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def with_parts(self, parts: Sequence[Family]) -> Self:
-        """The family with other parts of the same kinds."""
+        """The family with other parts."""
 
     @abstractmethod
     def part_names(self) -> list[str]:
-        """The names of the parts, for display."""
+        """The names of the parts."""
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """The values that each part reads, (row, column) each: NaN (-1 for integers) for other cells."""
+        """The values that each part reads, (row, column) each. Other cells are NaN (-1 for integers)."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """The joint prior of the parts, at full shape."""
+        """The joint prior of the parts at full shape."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Combined log density of rows, (..., row, class).
 
-        ``ask`` returns a log density from a part, its belief or θ from ``given``, and the values that it reads.
+        ``ask`` returns the log density under a part, from the part, its belief or θ in ``given``, and the values that
+        it reads.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -163,7 +164,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family cannot be a part: it is sampled, or reads whole rows, levels or a second column."""
+    """Raise an error if a family is sampled, or reads whole rows, levels or a second column."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -177,7 +178,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """The statistics of families that read the same values."""
+    """Statistics of families that read the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -185,9 +186,9 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
+    """Log of the average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
 
-    The log weights, (..., 1, class, alternative), are repeated per row, and blocks of rows are small, for speed.
+    ``log_weight`` has the axes (..., 1, class, alternative).
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -201,7 +202,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
 
 @dataclass(frozen=True, eq=False)
 class ZerosAndOthers(Parts):
-    """Numbers of zeros and of other values, and the statistic of the latter."""
+    """Numbers of zeros and of other values, and a statistic of the others."""
 
     def of_same_rows(self) -> bool:
         zeros, others = self.parts
@@ -210,12 +211,12 @@ class ZerosAndOthers(Parts):
 
 @dataclass(frozen=True, eq=False)
 class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
-    """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
+    """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 for counts, follows another family.
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family predicts. The two parts are independent given the class: a two-part or hurdle model (Cragg 1971; Mullahy
-    1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare evidence only between families
-    that all give 0 a probability, not a density.
+    family predicts. The two parts are independent given the class. This is a two-part or hurdle model (Cragg 1971;
+    Mullahy 1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare evidence only between
+    families that give 0 a probability, not a density.
 
     Parameters
     ----------
@@ -349,14 +350,14 @@ NO_MODE = (
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """One of several families generates the values of a class and column; the evidence decides between the families.
+    """One of several families generates the values of a class and column; the evidence weighs the families.
 
-    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column,
-    and results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky
-    1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
+    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
+    Results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999).
+    All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    A PolyaTree that gets its cells from the first table has used the rows before the comparison, so its weight is too
-    large; give ``edges`` to avoid this.
+    A PolyaTree without ``edges`` gets its cells from the rows, so its weight is too large. Give ``edges`` to avoid
+    this.
 
     Parameters
     ----------
@@ -432,7 +433,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
 
     def flat(self) -> Mixture:
-        """Raise an error: no prior of a Mixture has its mode at the maximum of the likelihood."""
         raise BoundaryError(NO_MODE)
 
     @property
@@ -470,7 +470,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
-        """The probability of each family, and the posterior mean of its θ; a mode has no formula."""
+        """The probability of each family, and the posterior mean of its θ."""
         if point == "mode":
             raise BoundaryError(NO_MODE, (0, 0))
         means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
@@ -501,9 +501,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum over columns of a function of the items of ``cells_by_column``, in threads, at most ``AT_ONCE`` at a
-        time.
-        """
+        """Sum ``of_column`` over columns, in threads; ``of_column`` gets an item of ``cells_by_column``."""
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
             for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), slices(len(some), 1)):
@@ -528,7 +526,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """If the row is of the class, draw a family with probability proportional to weight × density of the row."""
+        """Draw a family with probability proportional to weight × density of the row, if the row is of the class."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
@@ -549,7 +547,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """log p(x_i | class of i, all rows but i), (row,).
 
         The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row. For a row of
-        weight w, E[p^w] without the row equals 1 / E[p^-w] with it.
+        weight w, E[p^w] without the row equals 1 / E[p^-w] with the row.
         """
         if point == "mode":
             self.plug_in(posterior, point)
@@ -601,7 +599,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return reduce(pt.logaddexp, [w + value for w, value in zip(self.log_weights, each, strict=True)])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        """Raise an error: the rows of a class share one family, so rows have no separate likelihoods."""
         raise ValueError(
             "all rows of a class share the choice of a Mixture, so with the choice summed out no row has a likelihood "
             'of its own: use likelihood="rows" or "sufficient"'
@@ -609,12 +606,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
 
 def _of_column(theta: Theta, k: int) -> dict[str, Array]:
-    """θ of column k; its ``log_choice`` gets an axis for rows."""
     lead = (slice(None),) * (theta["log_choice"].ndim - 2)
     found = {name: value[*lead, [k]] for name, value in theta.items()}
     return found | {"log_choice": theta["log_choice"][*lead, k][..., None, :, :]}
 
 
 def _where(chosen: Array, here: Array, there: Array) -> Array:
-    """``here`` where ``chosen``, otherwise ``there``; values may have further axes."""
     return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)

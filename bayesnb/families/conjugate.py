@@ -1,9 +1,9 @@
 """The contract of a conjugate pair: a likelihood with its conjugate prior.
 
-A pair defines how much one cell adds to the prior's parameters, and its prior (:class:`bayesnb.priors.Prior`) all
-results for one row. :class:`Conjugate` extends them to missing cells, weights and any number of rows. Formulas are
-evaluated once per distinct value and class if values recur (see ``bayesnb.kernels.densities``), otherwise in blocks of
-rows, or in the compiled loops of ``of_reals``.
+A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) defines
+all results for one row. :class:`Conjugate` extends them to missing cells, weights and any number of rows. If values
+recur, formulas are evaluated once per distinct value and class (see ``bayesnb.kernels.densities``). Otherwise they are
+evaluated in blocks of rows, or in the compiled loops of ``of_reals``.
 
 A pair is a frozen ``Conjugate`` with a default prior, its ``support``, and these methods (see CONTRIBUTING.md):
 
@@ -75,7 +75,7 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
-    The prior adds d (``plus``) and integrates L_d (``along``), divided by its maximum; a pair defines d and h. So "ln
+    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). So "ln
     h" in this package is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
     """
 
@@ -83,41 +83,36 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """Increments d of a statistic, and its ln h as (class[, column])."""
+        """Increments d of a statistic, and its ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level]); unused at missing
-        cells.
-        """
+        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell (or row, if columns share θ), (class, column[, level]), with its increments d and
-        ln h.
-        """
+        """The belief about each cell, its increments d, and its ln h."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column).
+        """Transform the columns, for example to logarithms; also return the log Jacobian (row, column) or None.
 
-        It is the same for all classes, a part of ln h, and may be None.
+        The log Jacobian is a part of ln h.
         """
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log densities of ``x`` (the output of ``read``), summed over columns by a compiled loop, without the log
-        Jacobian.
+        """Log densities of the output of ``read``, summed over columns by a compiled loop, without the log Jacobian.
 
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive, or with ``labels`` that of learned rows left out of their own class, NaN if the class is
-            then improper. ``None`` if no loop fits.
+            The log predictive. With ``labels``, that of learned rows left out of their own class; NaN if this is
+            improper. ``None`` if no loop fits.
         """
         return None
 
     def log_density(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) of each cell, (..., row, class, column); the first axes are draws of θ."""
+        """log p(x | θ) of each cell, (..., row, class, column), at draws of θ."""
         d, log_h = self.said(x)
         lead = next(iter(theta.values())).ndim - self.conjugate.point_axes
         wide = {name: np.expand_dims(value, lead) for name, value in theta.items()}
@@ -125,9 +120,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        """Add the cells at these rows and columns to the open model, with their ``theta``, one observation per cell.
+        """Add the cells at these rows and columns to the open model, one observation per cell.
 
-        Cells are whole rows, and ``column`` is empty, if the columns of a row share one θ.
+        If the columns of a row share one θ, cells are whole rows and ``column`` is empty.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -145,7 +140,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     # The methods that are derived from the methods above.
 
     def flat(self) -> Self:
-        """The family with the prior whose posterior mode is the maximum-likelihood estimate."""
         return replace(self, prior=self.conjugate.flat())
 
     def learned(self, s: S) -> str:
@@ -158,14 +152,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def taught(self, s: S) -> Added:
-        """Increments d and ln h of all columns, from which the strengths of the prior are learned."""
         return self.added(s)
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))
 
     def log_evidence(self, prior: P, s: S) -> Array:
-        """log p(data | class), (class, ...), per class and column; the prior is at its full shape."""
         if not prior.proper().all():
             raise ImproperError(
                 "an improper prior has no evidence; give a proper one to compare models",
@@ -175,7 +167,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """Log base measure of all rows, (class, ...): the part of log p(data | θ) without θ."""
+        """The part of log p(data | θ) without θ, (class, ...)."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -201,11 +193,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
 
     def _cut(self, x: Column, size: int, tables: bool = True) -> Iterator[tuple[slice, Array | None, Column]]:
-        """Yield (rows, codes, values): all rows with a table of values, or short blocks of rows with ``None`` and
-        cells.
-
-        ``size`` is how many numbers a temporary array has per row.
-        """
         table = self.table(x) if tables else None
         if table is not None:
             yield slice(None), table.codes, table.values
@@ -222,7 +209,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
-        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). It may be infinite.
+        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). The moment may be infinite.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -233,7 +220,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._summed(posterior, x, within, t, moment, [t])[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """``log_moment`` and its first two derivatives in t, where they exist, (3, row, class)."""
+        """``log_moment`` and its first two derivatives in t, (3, row, class)."""
 
         def cumulants(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
             mean, variance = belief.slopes(*d, t=t)
@@ -250,9 +237,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ask: Callable[..., list[Array]],
         shares: list[Any],
     ) -> Array:
-        """Sums over columns of ``ask`` for each cell at the power t, (sum, row, class), plus ``within`` times
-        ``shares``.
-        """
+        """Sum ``ask`` over the cells of each row, (sum, row, class)."""
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
@@ -267,7 +252,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total
 
     def moment_floor(self, posterior: P, x: Column) -> Array:
-        """The t < 0 above which ``log_moment`` exists, (row, class)."""
+        """The t < 0 above which ``log_moment`` is finite, (row, class)."""
         x, _ = self.read(x)
         highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)
         for rows, _, codes, (belief, d, _), known in self._parts(posterior, x):
@@ -297,15 +282,15 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ is so large per column (as a tree is) that log p(x | θ) is drawn per cell instead."""
+        """Whether log p(x | θ) is drawn per cell, because θ is large (a tree)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Rows share no θ, but each
-        row has the same distribution as if they did. ``chosen`` is None to condition on the data alone.
+        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Each row has the right
+        distribution, but rows do not share one θ. With ``chosen=None``, condition on the data alone.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -317,7 +302,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """log p(x_i | θ) of one class at draws of θ given its rows and row i, (draw, row); without row i if t = 0."""
+        """Draws of log p(x_i | θ) for one class, (draw, row), given its rows and ``t`` copies of row i."""
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
@@ -333,7 +318,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has seen.
 
-        ``point`` of the posterior without row i is plugged in; with ``point=None``, the parameters are integrated out.
+        The parameters are integrated out, or set to the ``point`` of the posterior without row i.
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None
@@ -354,7 +339,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _left_out_of_table(
         self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
     ) -> Array:
-        """``log_left_out`` of rows with equal weights, from a table of the values in each class."""
         once = Labels.of(labels.codes, labels.n)
         here = np.moveaxis(once.table(table.codes, rows_of(table.values)) > 0, -1, 0)
         with np.errstate(all="ignore"):
@@ -363,7 +347,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return gather_own(table.codes, np.where(here, value + log_h, 0.0), labels.codes)
 
     def _left_out_of_rows(self, posterior: P, x: Column, labels: Labels, point: Point | None) -> Array:
-        """``log_left_out`` row by row, without the log Jacobian of ``read``."""
         total = np.zeros(len(labels))
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
@@ -382,9 +365,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell of this ``weight``, without its ln h; ``cell`` names a cell in
-        errors.
-        """
+        """Leave-one-out log predictive of each cell, without its ln h."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
@@ -403,11 +384,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
-
-        Codes give the line of each row in a table of values, if there is one. ``draws`` per cell limit the size of a
-        part.
-        """
+        """Yield cells in parts: rows, first column, codes, ``cells``, and which cells are not missing."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
@@ -424,7 +401,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     yield rows, cut.start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """``_parts`` for rows whose columns share one θ: each cell is a whole row, and none is missing."""
         size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
@@ -470,7 +446,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
 
 def _with(total: Array, within: Array | None) -> Array:
-    """Add the log Jacobian of ``read``, (row, column), to sums over columns, (..., row, class)."""
     return total if within is None else total + within.sum(-1, keepdims=True)
 
 
@@ -484,19 +459,18 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def require_sampled(prior: Belief) -> None:
-    """Raise :class:`ImproperError` for priors that PyMC cannot sample: improper, or with a structural zero."""
+    """Raise :class:`ImproperError` for a prior that PyMC cannot sample."""
     prior.require_proper("An improper prior has no sampled road: PyMC")
     if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
         raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """The increments d that each cell adds to the prior's parameters, with 0 where the cell is missing."""
+    """Set the increments d of missing cells to 0."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 
 def _theta(left: Any, point: Point, cell: Callable) -> Theta:
-    """Plug-in point of beliefs from which a cell was removed; an error names its class and column."""
     try:
         return left.plug_in(point)
     except LocatedError as error:
@@ -507,7 +481,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows in tallies, which sum functions of a cell."""
+    """Yield the rows in tallies."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)
@@ -520,8 +494,8 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
     """Yield per part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
 
-    ln h is the log-likelihood of each cell at the θ that fits it best, so the largest log-likelihood is the sum of ln h
-    minus the loss from using one common θ. Both terms stay small, so digits survive at counts of 1e15.
+    The largest log-likelihood is the sum of ln h minus the loss from using one common θ, because ln h is the
+    log-likelihood of a cell at its best θ. Both terms are small, so digits survive at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

@@ -1,4 +1,4 @@
-"""Dyadic intervals of real columns, for ``polya_tree`` and for ``dependence``."""
+"""Dyadic intervals of real columns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BESIDE = 2.0**-32
 class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
-    The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
-    two values that occur, so that it comes nearest to halving the rows. If the column is negated, the cells are the
-    same in the opposite order: of two equally good cuts the one nearer to the ``head`` of the column is used, and a
-    number that equals a cut belongs to the side away from the head.
+    The number of an interval is its path: the highest bit gives the side of the first cut. A cut lies half way between
+    two observed values, and comes nearest to halving the rows. Of two equally good cuts, the cut nearer to the ``head``
+    of the column is used. A number that equals a cut belongs to the side away from the head. So negating the column
+    only reverses the order of the cells.
 
     Parameters
     ----------
@@ -51,9 +51,10 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """The intervals of one column, (row,), NaN where missing, with row weights.
+        """The intervals of one column, (row,), NaN if missing.
 
-        ``head`` is by default the side of the middle of the column's range on which its mean lies.
+        The default ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise
+        "high".
         """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
         if weight is None or (weight == weight.max(initial=0.0)).all():
@@ -85,7 +86,7 @@ class Dyadic:
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between these edges, with half of the edges on each side of the first cut, and so on."""
+        """The intervals between given edges, with half of the edges on each side of each cut."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
@@ -103,7 +104,7 @@ class Dyadic:
         return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
-        """Names of intervals of this depth, such as "2.5 ≤ length < 4"."""
+        """Names of the intervals at a depth, such as "2.5 ≤ length < 4"."""
         places = self.paths >> self.coarser(depth)
         low, high = np.append(-np.inf, self.edges), np.append(self.edges, np.inf)
         found = []
@@ -118,14 +119,12 @@ class Dyadic:
         return found
 
     def coarser(self, depth: int) -> int:
-        """Number of bits to drop from a path to get at most this depth."""
         return max(0, self.depth - depth)
 
 
 def _halved(
     first: int, last: int, depth: int, middle: Callable[[int, int], int], path: int = 0
 ) -> tuple[list[int], list[int]]:
-    """Numbers of the intervals of the places from ``first`` to ``last``, and the places of the cuts."""
     if depth == 0 or last - first < 2:
         return [path << depth], []
     cut = middle(first, last)
@@ -136,12 +135,12 @@ def _halved(
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Edges of the dyadic intervals of several columns, with a fixed density within each interval.
+    """Dyadic intervals of several columns, with a fixed density within each interval.
 
-    The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
-    u)², where w is the width of the next interval. ``cuts`` are one per column, all of one depth. ``low``, ``high`` and
-    ``width``, (column, interval), are the edges of each interval and its width, w for an outer one. ``exists`` is 1 for
-    the number of an interval, 0 for unused numbers.
+    The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, the density is w /
+    (w + u)², where w is the width of the next interval. ``cuts`` are the intervals of each column. ``low``, ``high``
+    and ``width`` (column, interval) are the edges of each interval and its width, w for an outer interval. ``exists``
+    is 1 for the number of an interval, 0 for unused numbers.
     """
 
     cuts: tuple[Dyadic, ...]
@@ -164,7 +163,7 @@ class Boxes:
         return cls(cuts, low, high, width, exists)
 
     def read(self, x: Array) -> tuple[Array, Array]:
-        """Interval of each value, -1 if missing, and its log density within it, 0 if missing."""
+        """Interval of each value, -1 if missing, and its log density within the interval, 0 if missing."""
         codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
         list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within
@@ -185,7 +184,7 @@ class Boxes:
             within[:, k] = found
 
     def inside(self, code: Array, share: Array) -> Array:
-        """The value in an interval, (..., column), below which a share of its probability lies."""
+        """The quantile of the density within an interval at the probability ``share``, (..., column)."""
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

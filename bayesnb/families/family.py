@@ -40,7 +40,7 @@ READABLE = {
 class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
-    ``prior`` is one prior for all classes, or {class: prior}. Axes are ordered: draw, row, class, column, level.
+    ``prior`` is one prior for all classes, or {class: prior}. The order of axes is draw, row, class, column, level.
     Missing values contribute nothing.
     """
 
@@ -111,7 +111,6 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def accepts(self) -> Support:
-        """The values that the family can read with its settings."""
         return self.support
 
     def __post_init__(self) -> None:
@@ -131,11 +130,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def resolve_prior(self, prior: P, s: S) -> P:
-        """A prior at its full shape, with unset hyperparameters filled in from the data."""
+        """The prior at its full shape, with unset hyperparameters filled in."""
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """The posterior from the prior (at its full shape) and the statistic."""
+        """The posterior, from the prior at its full shape."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:
@@ -147,7 +146,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ), (..., row, class); the first axes are draws of θ."""
+        """log p(x | θ), (..., row, class), at draws of θ."""
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
@@ -157,42 +156,38 @@ class Family[P: Belief, S: Statistic](ABC):
     def log_likelihood_given_row(
         self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x_i | θ) at draws of θ given the data and row i, (draw, row, class).
+        """log p(x_i | θ), (draw, row, class), at draws of θ given the data and row i.
 
-        ``posterior`` is given the data alone, and so are the draws ``theta``, (draw, class, ...). ``chosen`` (draw,
-        row) is the assumed class of the row.
+        ``posterior`` and the draws ``theta``, (draw, class, ...), are given the data alone. ``chosen`` (draw, row) is
+        the assumed class of the row.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
-        """Whether results about single rows use ``drawn_by_cells`` instead of draws of θ."""
         return False
 
     # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with ``moment_floor`` and
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes; else None."""
+        """The result of :func:`left_out_of_all`, if leaving out a row changes the prior of all classes."""
         return None
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ, (row, ...); ``s`` holds quantities without a distribution, such as the length of a row
-        of counts.
-        """
+        """Draw one x for each θ, (row, ...); ``s`` holds quantities without a distribution, such as row lengths."""
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """Values of the PyMC variables for θ, by name, (..., class[, column][, level])."""
+        """PyMC variables for θ, by name, (..., class[, column][, level])."""
 
     @abstractmethod
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from the values of its PyMC variables: the inverse of ``variables``."""
+        """θ from its PyMC variables."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x) with the same g for
-        all classes.
+        """(weights (class, term), offset (class,)) of the form log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        ``ValueError`` if there is no such form.
+        g is the same for all classes. ``ValueError`` if there is no such form.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
@@ -205,7 +200,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return None
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in units of the data, by name, (class, column[, level]): probabilities, rates, means."""
+        """θ in units of the data, by name, (class, column[, level])."""
         # ``low``, the part of a location beyond double precision, is not shown.
         named = {key: READABLE.get(key, (key, np.asarray)) for key in theta if key != "low"}
         return {name: of(theta[key]) for key, (name, of) in named.items()}
@@ -215,10 +210,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """The family with the strength of its prior learned from all classes, if its prior is the default.
-
-        A prior that the user gave, or whose strength cannot be learned, is kept.
-        """
+        """The family, with the strength of a default prior learned from all classes."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
@@ -226,27 +218,27 @@ class Family[P: Belief, S: Statistic](ABC):
         return replace(self, prior=self.conjugate.learned()) if learns else self
 
     def learned(self, s: S) -> str:
-        """Learned hyperparameters as text; "" if there are none."""
+        """Learned hyperparameters as text."""
         return ""
 
     @property
     def one_term(self) -> bool:
-        """Whether the columns are dependent given the class, and so form one term of the model."""
+        """Whether the columns are dependent given the class, and so form one term."""
         return self.whole_rows or self.together
 
     @property
     def needs_rows(self) -> bool:
-        """Whether settings must still be learned from the first rows, such as edges of cells."""
+        """Whether settings, such as edges, must still be learned from the first rows."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 
     @property
     def reads_together(self) -> bool:
-        """Whether the columns form one feature: a vector, or columns that share an estimated hyperparameter."""
+        """Whether the columns form one feature: a vector, or columns with a common hyperparameter."""
         return self.learns_prior or self.together or self.shares_number
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """The family with the settings learned from its columns in the first table, (row,) each."""
+        """Learn settings from the columns (row,) of the first table."""
         if not self.needs_rows:
             return self
         if not self.parts:
@@ -269,7 +261,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return replace(self, **picked) if picked else self
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of a column in order, if no level can be added; otherwise None."""
+        """All levels of a column in order, if no level can be added."""
         return self.order if self.orders is None else self.orders[column]
 
     def named_classes(self) -> list[Any]:
@@ -285,14 +277,14 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable ("class", "column", "level", or that of a vector), without draws.
+        """The axes of each PyMC variable without draws: "class", "column", "level", or that of a vector.
 
-        A variable without a class (column) axis is shared by all classes (columns).
+        A variable without the axis "class" is shared by all classes.
         """
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ, with dimensions ``dims``, to the open model; ``name`` turns names into full names."""
+        """Add the variables of θ to the open model; ``name`` turns names into full names."""
 
     @abstractmethod
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
@@ -300,7 +292,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, one observation per row; missing cells have no term."""
+        """Add x ~ p(x | θ[y]) to the open model, one observation per row."""
 
     @abstractmethod
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
@@ -325,13 +317,13 @@ class Family[P: Belief, S: Statistic](ABC):
 
 
 def titles(families: Sequence[Family]) -> list[str]:
-    """Names of families for display; equal names are numbered."""
+    """Display names; equal names are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]
 
 
 def prior_text(family: Family) -> str:
-    """The prior of a family as text."""
+    """The prior as text."""
     if not family.parts:
         return repr(family.prior)
     each = zip(family.part_names(), family.parts, strict=True)

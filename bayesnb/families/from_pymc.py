@@ -23,9 +23,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and (possibly vector) arguments, for one class and column; called with a name and a
-    shape.
-    """
+    """A prior given by a PyMC class and its arguments; called with a name and a shape."""
 
     dist: Any
     arguments: Mapping[str, Any]
@@ -45,9 +43,9 @@ class Specified:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Given(Declared):
-    """Priors of a distribution's parameters, independent over parameters, classes and columns.
+    """Independent priors of a distribution's parameters.
 
-    ``cells`` (class, column) is True everywhere, to give the shape; None before the data are known.
+    ``cells`` (class, column) gives the shape; None before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -98,7 +96,6 @@ def _specified(name: str, value: Any) -> Any:
 
 
 def _require_known(dist: Any, names: Iterable[str]) -> None:
-    """Raise an error for names that are not parameters of a distribution; PyMC ignores some of them."""
     made = getattr(dist, "dist", None)
     if not callable(made):
         return
@@ -121,10 +118,10 @@ class FromPyMC(Pointwise[Given]):
     dist : PyMC distribution class
         Such as ``pm.LogNormal``.
     priors : {parameter: prior}
-        A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a function called as
-        ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or one or several fixed
-        numbers. Each class and column has its own parameters. Arguments that define a vector make the parameter a
-        vector, as mixtures require.
+        A prior is one of three: (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a
+        function called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or
+        fixed numbers. Each class and column has its own parameters. Vector arguments make the parameter a vector, as
+        mixtures require.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler
@@ -132,7 +129,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    The family can be pickled and saved if its priors can: tuples and numbers, not lambdas.
+    The family can be pickled and saved if its priors can. Lambdas cannot.
 
     Examples
     --------
@@ -247,7 +244,6 @@ class FromPyMC(Pointwise[Given]):
 
 @lru_cache(64)
 def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
-    """Axes of each parameter, and whether the priors have no further random variables."""
     import pymc as pm
 
     with pm.Model(model=None) as model:
@@ -266,7 +262,6 @@ def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
 
 @lru_cache(64)
 def _compiled(family: FromPyMC) -> Callable[..., Array]:
-    """A compiled function of cells, (cell,), and their parameters, (cell, ...): the log p of each cell."""
     import pytensor
     from pytensor import tensor as pt
 

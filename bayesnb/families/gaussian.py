@@ -22,11 +22,7 @@ from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """Moments of a dense or sparse table.
-
-    In a sparse one, each stored value is counted as a row labelled by its (class, column), and the zeros are added
-    afterwards.
-    """
+    """Moments of a dense or sparse table."""
     if not sparse.issparse(x):
         return Moments.of(x, members)
     x, shape = sparse.csr_array(x), (members.n, x.shape[1])
@@ -47,8 +43,8 @@ def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
-    Start from zero in every cell, and correct each stored value. Columns with more than half of their cells stored are
-    summed densely, because large terms would cancel.
+    The sum starts from zero in every cell, and is corrected for each stored value. Columns with more than half of their
+    cells stored are summed densely, because large terms would cancel.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -69,7 +65,7 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """ln Normal(x | m + low, 1/root_tau²) per cell."""
+    """ln Normal(x | m + low, 1/root_tau²)."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
 
@@ -94,7 +90,8 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
     """``log_normals`` for many draws, as a matrix product.
 
     The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So x and μ are
-    first centred at the mean of the draws of the class, and divided by its standard deviation.
+    first centred at the mean of the draws of μ in the class, and divided by the typical standard deviation of the
+    class.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -125,7 +122,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
 
 
 def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
-    """Student-t log density per cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
+    """Student-t log density, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
     away = (x - m) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)
@@ -137,11 +134,11 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood whose cells, transformed by ``read``, are Normal given the class."""
+    """A likelihood of cells that are Normal after ``read``."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
-        """1 / standard deviation of rows within a class."""
+        """1 / standard deviation within a class."""
 
     def statistic(self, x: Column, members: Labels) -> Moments:
         return moments(self.read(x)[0], members)
@@ -165,7 +162,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     @abstractmethod
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in units of the data, by name, (class, column)."""
+        """θ in units of the data."""
 
     def root_precision(self, theta: Theta) -> Array:
         return np.sqrt(theta["tau"])
@@ -177,8 +174,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
-        A constant column does not distinguish the classes, but would favour the class with most rows, which has the
-        most evidence for a small variance.
+        Otherwise a constant column would favour the class with most rows, which has the most evidence for a small
+        variance.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -236,7 +233,7 @@ class Gaussian(OfUnknownVariance):
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
-        The fraction of the largest column variance that is added to the variance of every cell, as in scikit-learn's
+        Add this fraction of the largest column variance to the variance of every cell, as in scikit-learn's
         ``GaussianNB``. The columns then form one feature.
 
     Examples
@@ -273,8 +270,8 @@ class Gaussian(OfUnknownVariance):
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
         Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2. Under
-        a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. This b depends on the number of
-        rows, but leaving out a row does not change it.
+        a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row does not
+        change this b.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
@@ -289,7 +286,7 @@ class Gaussian(OfUnknownVariance):
 
 @dataclass(frozen=True, eq=False)
 class GaussianKnownVariance(OfNormals[Normal]):
-    """x | μ ~ Normal(μ, variance) with μ ~ Normal(m, v), the variance given (BDA3 2.5).
+    """x | μ ~ Normal(μ, variance) with μ ~ Normal(m, v) and a known variance (BDA3 2.5).
 
     Parameters
     ----------

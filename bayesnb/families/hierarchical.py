@@ -1,4 +1,4 @@
-"""Families whose class parameters shrink towards common values by a learned amount."""
+"""Families whose class parameters are shrunk towards common values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from bayesnb.statistics.statistic import Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples the shared parameters, and those without a conjugate prior. The other parameters of each class are
-    integrated out, and then drawn exactly. With ``together``, all columns of the feature share a hyperprior, which
-    makes them dependent: one term of the model.
+    NUTS samples the shared parameters, and the parameters without a conjugate prior. The other parameters of each class
+    are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior, which makes them
+    dependent: one term of the model.
     """
 
     together: bool = False
@@ -44,7 +44,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class, given the common ones; ``update`` integrates them out."""
+        """Add the variables of each class to the open model, given the common ones."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
@@ -52,11 +52,11 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draws of the integrated variables, given the statistic and the sampled variables."""
+        """Draw the integrated variables, given the statistic and the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """The PyMC variables of ``likelihood``, from those of this family."""
+        """The PyMC variables of ``likelihood``, from the variables of this family."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
@@ -91,12 +91,13 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedShares(Declared):
-    """The prior of what the classes of a column share: pooled level probabilities, and the strength.
+    """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
-    The prior makes strength / (strength + median), the weight of the pooled probabilities in a class with ``median``
-    rows, uniform on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha`` is the positive concentration of
-    each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the median, in rows; ``None`` is the
-    number of levels: Laplace's rule if the pooled probabilities are equal.
+    The pooled probabilities have the weight strength / (strength + n) in a class with n rows. If n is the prior median
+    of the strength, the prior of this weight is uniform on (0, 1): the uniform shrinkage prior of Daniels (1999).
+    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
+    ``strength`` is the prior median, in rows. By default it is the number of levels, which is Laplace's rule if the
+    pooled probabilities are equal.
     """
 
     alpha: Any = 1.0
@@ -119,18 +120,18 @@ class LearnedShares(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
-    """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
+    """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
-    The level probabilities of each class shrink towards pooled probabilities, more strongly if the classes differ
+    The level probabilities of each class are shrunk towards pooled probabilities, more strongly if the classes differ
     little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength / median) is
-    logistic in all columns of the feature, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
+    logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
         The concentration of the prior of the pooled probabilities.
     strength : float or array (column,), optional
-        The prior median of the strength, in imaginary rows per class. By default, the number of levels.
+        The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
         Whether columns share the distribution of their strengths, which makes them dependent: one term.
     **sampler
@@ -160,7 +161,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """Pooled probabilities (column, level), strength (column,), and the shared location and scale.
 
-        ln(strength / median) is location + scale × z, to avoid a funnel, from which NUTS samples badly.
+        ln(strength / median) is location + scale × z, to avoid a funnel.
         """
         import pymc as pm
 
@@ -182,7 +183,6 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return {"theta": _dirichlets("theta", alpha, prior.alpha > 0, name, dims)}
 
     def log_marginal(self, common: Mapping[str, Any], s: CategoryCounts) -> Any:
-        """The Dirichlet-multinomial log density of the counts."""
         from pytensor import tensor as pt
 
         alpha = common["strength"][:, None] * common["pooled"]
@@ -249,10 +249,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add to the current PyMC model one Dirichlet variable for each distinct number of levels.
-
-    The result is (..., column, level), 0 for levels that a column lacks.
-    """
+    """Add a Dirichlet variable for each distinct number of levels; return (..., column, level), 0 without a level."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -270,10 +267,10 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedCentre(Declared):
-    """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
+    """centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
 
-    It is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail above.
-    All parameters are in units of the column, and all but m are positive.
+    The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
+    above. All parameters are in units of the column, and all but m are positive.
 
     Parameters
     ----------
@@ -306,12 +303,12 @@ class LearnedCentre(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
-    """x | μ, σ ~ Normal(μ, σ²) for each class, and μ ~ Normal(centre, between²), both of which are learned.
+    """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
-    Class means shrink towards a common centre, more strongly for classes with few rows and if the classes differ little
-    (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form μ = centre +
-    between × z, z ~ Normal(0, 1). With ``together``, the spread between classes is HalfNormal(scale × the ``between``
-    of the column), with one scale ~ HalfNormal(1).
+    Class means are shrunk towards a common centre, more strongly for classes with few rows and if the classes differ
+    little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form μ = centre
+    + between × z, z ~ Normal(0, 1). With ``together``, the standard deviation between classes is HalfNormal(scale × the
+    ``between`` of the column), with one scale ~ HalfNormal(1).
 
     Parameters
     ----------
@@ -349,7 +346,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
+        """Centre and spread between classes (column,), σ (class, column), and the scale that columns share.
 
         Free variables are in units of (x - m) / s. Spreads are multiples of their prior scale, to avoid a funnel.
         """
@@ -374,8 +371,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
         """Log density of the class means and of the scatter around them (BDA3 5.11).
 
-        The mean of n rows of a class has the variance between² + σ²/n around the centre; the rows around it have the
-        density σ^(1-n) exp(-scatter / 2σ²).
+        The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this mean
+        have the density σ^(1-n) exp(-scatter / 2σ²).
         """
         from pytensor import tensor as pt
 

@@ -32,9 +32,9 @@ DEAR = 4
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the level names.
+    """Counts of words: ``counts`` (row, level), dense or sparse, and ``words``, the names of the levels.
 
-    ``held`` marks the rows that are not missing, if the counts are sparse.
+    If the counts are sparse, ``held`` marks the rows that are not missing.
     """
 
     counts: Column
@@ -55,10 +55,11 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class WordCounts(Statistic):
-    """Counts of words, ``counts`` (class, level); weight of rows, ``rows`` (class, 1); and the largest log-likelihood.
+    """Sufficient statistic of bags of words.
 
-    ``fractions`` (class, 1) is the weight of rows with a fraction of a word, which have no probability. ``log_peak``
-    (class, 1) is the log-likelihood of all rows at the θ that fits them best, as in ``Events``.
+    ``counts`` (class, level) are the counts of words. ``rows`` (class, 1) is the weight of the rows. ``fractions``
+    (class, 1) is the weight of the rows with fractional counts, whose likelihood is not a probability. ``log_peak``
+    (class, 1) is the log-likelihood of all rows at the θ that fits them best.
     """
 
     counts: Array
@@ -110,7 +111,7 @@ def counts_of(x: Bag) -> sparse.csr_array:
 
 
 def row_sums(counts: sparse.csr_array, value: Array) -> Array:
-    """Sum the values of the stored cells over each row."""
+    """Sum the stored cells of each row."""
     return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
 
 
@@ -120,7 +121,7 @@ def row_of_cells(counts: sparse.csr_array) -> Array:
 
 
 def long_rows(lengths: Array) -> Array:
-    """The positions of the long rows."""
+    """Positions of long rows."""
     return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
@@ -128,7 +129,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """For each row: its length N; ln N! - Σ ln x!, the log number of orders of its words; 1 if it holds fractions."""
+    """Length N, log number of orders of the words (ln N! - Σ ln x!), and whether fractions occur, of each row."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
@@ -148,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 for the class of each row, after subtracting the row's counts from α, (row,)."""
+    """``rising`` at t = 1 in the class of each row, (row,), after subtracting the row's counts from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -157,7 +158,7 @@ def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> A
 
 
 def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
-    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); once per distinct length if t is a number."""
+    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class)."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
     distinct, place = np.unique(lengths, return_inverse=True)
@@ -166,7 +167,7 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
-    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given N, the length of the row.
+    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given the length N of the row.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
     Kauchak and Elkan 2005). A row that is all NaN is missing. With fractions, such as tf-idf weights, the likelihood is
@@ -200,14 +201,13 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return reduce(add, long_ones, self._of_short(x[short], counts[short], of_rows[short], members[short]))
 
     def _of_short(self, x: Bag, counts: Column, of_rows: Array, members: Labels) -> WordCounts:
-        """The statistic of short rows, whose log base measures can be added without loss of digits."""
         base, fractions = members.totals(of_rows)[:, :, None].swapaxes(0, 1)
         totals = members.totals(counts)
         rows = members.totals(~x.missing()[:, None])
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, fractions: Array, members: Labels) -> WordCounts:
-        """The statistic of long rows: log-likelihood of each row at its own best θ, minus the loss from a common θ."""
+        """The statistic of long rows: the log-likelihood of each row at its best θ, minus the loss from a common θ."""
         counts = counts_of(x).toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)

@@ -24,10 +24,10 @@ from bayesnb.statistics.moments import Scatter, patterns, require_whole
 class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
-    This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out; the
+    This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
     predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
-    missing cells are integrated out. Rows to learn must not be partly missing, because such a row has no conjugate
-    likelihood of the covariance.
+    missing cells are integrated out. Rows to learn must not be partly missing, because their likelihood would not be
+    conjugate.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
         """The prior of each class; if all rows are equal, it also counts the rows of the other classes.
 
-        Then the block does not distinguish the classes, as a constant column of a Gaussian does not.
+        Equal rows then do not distinguish the classes.
         """
         full = super().priors(s, labels)
         given = (
@@ -183,11 +183,11 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
+    """Log predictive of each row after ``weight`` of the row is removed; NaN if the belief is then improper.
 
     ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
-    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance becomes (κ/(κ-w))² h divided
-    by this factor.
+    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance becomes (κ/(κ-w))² h divided by
+    this factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -205,7 +205,7 @@ def log_student_without_square(
 ) -> Array:
     """``log_student`` after Ψ has also lost ``share`` · ``square`` · g gᵀ, the part of the row in the prior, (row,).
 
-    ``own_gap`` (row, column) is g; ``weight`` is 0 for rows of other classes. Squared distances increase by the
+    ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of other classes. Squared distances increase by the
     Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
@@ -218,7 +218,7 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """Squared distance of each row from the location, in terms of Ψ, (row,)."""
+    """Squared distance of each row from the location in terms of Ψ, (row,)."""
     inverse = believed.root[1].T
 
     def part(rows: slice, found: Array) -> None:
@@ -229,7 +229,6 @@ def distances(believed: NormalWishart, x: Array) -> Array:
 
 
 def _blocks(x: Array) -> list[slice]:
-    """Blocks of rows whose copy stays in the cache of a core."""
     return slices(len(x), max(1, NEAR // max(1, x.shape[1])))
 
 
@@ -241,11 +240,10 @@ DRAWS = 4000
 class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance: linear discriminant analysis with its parameters integrated out (BDA3 3.6;
-    Murphy 2022, PML1 9.2; ``docs/theory/three-covariances.md`` compares it with ``"gaussian"`` and
-    ``"multivariate-gaussian"``).
+    All classes have the same covariance. This is linear discriminant analysis with its parameters integrated out (BDA3
+    3.6; Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
-    Each row changes the posterior of every class, so intervals are computed from draws; leave-one-out is exact. Methods
+    Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Methods
     that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.
 
     Parameters
@@ -277,7 +275,7 @@ class SharedGaussian(MultivariateGaussian):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         """The prior at its full shape. If means have a flat prior (κ = 0), each mean after the first reduces ν by 1.
 
-        So the posterior mode divides by N under the flat prior.
+        Under the flat prior, the posterior mode of the covariance then has the divisor N.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))
@@ -317,7 +315,7 @@ class SharedGaussian(MultivariateGaussian):
         return {"mu": mu, "low": low, "precision": np.broadcast_to(precision, (*low.shape, low.shape[-1]))}
 
     def paired(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[slice, Array]]:
-        """Yield (rows, log p(x | θ) at joint draws of θ of all classes as (draw, row, class)), in blocks of rows."""
+        """Yield blocks of rows, and log p(x | θ) at joint draws of θ of all classes, (draw, row, class)."""
         theta = self.draw(posterior, np.random.default_rng(0), (DRAWS,))
         for cut in slices(rows_of(x), max(1, CELLS // (DRAWS * len(posterior.kappa)))):
             yield cut, self.log_likelihood(theta, x[cut])
@@ -351,8 +349,8 @@ class SharedGaussian(MultivariateGaussian):
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
-        Without a row of class k and weight w, Ψ loses w κ_k / (κ_k - w) g gᵀ and ν loses w in every class, where g is
-        the distance of the row from m_k; κ_k loses w.
+        Without a row of class k and weight w, κ_k loses w, and in every class ν loses w and Ψ loses w κ_k / (κ_k - w) g
+        gᵀ. g is the distance of the row from m_k.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

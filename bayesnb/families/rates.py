@@ -35,7 +35,7 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    Adding two parts reduces the sum of log-likelihoods by the loss from one common rate (see ``conjugate.pooled``).
+    The largest log-likelihood of two parts together is the sum of theirs minus the loss from one common rate.
     """
 
     exposure: Array
@@ -63,12 +63,12 @@ LEAST = 1e-300
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """Events per exposure over all classes, (column,); NaN for a column without exposure.
+    """Events per exposure over all classes, (column,); NaN without exposure.
 
     Raises
     ------
     ValueError
-        If the numbers of a column are so small or large that the rate or their sum is no ordinary float.
+        If the rate of a column, or the sum of its numbers, is too small or large for a float.
     """
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
@@ -84,7 +84,7 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events per cell of each column, (column,).
+    """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s (column,) is the number of events per cell.
 
     With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
     Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
@@ -92,7 +92,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     Returns
     -------
     total : array (row, class), or None
-        Leave-one-out values of learned rows, (row,), if ``labels`` are given; ``None`` unless their weights are all 1.
+        If ``labels`` are given, leave-one-out values of learned rows, (row,), or ``None`` unless all weights are 1.
     """
     if labels is not None and not labels.unweighted:
         return None
@@ -109,7 +109,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """Counts (row, column) and exposure (row,), NaN where missing."""
+    """Counts (row, column) and exposure (row,), NaN if missing."""
 
     counts: Array
     exposure: Array
@@ -153,7 +153,7 @@ class Poisson(OfRate):
     ----------
     prior : Gamma
     exposure : str, optional
-        Column with the positive exposure of each row (hours watched, area searched); 1 by default.
+        Column with the positive exposure of each row, such as hours watched or area searched; by default 1.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
+    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape.
 
     A cell x counts as ``shape`` events in x units of exposure.
     """
@@ -262,7 +262,6 @@ class OfWaits(OfRate):
         return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
-        """The statistic of some rows; its largest log-likelihood follows from the mean of x and from Σ ln x."""
         shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
         mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
         best = n * (log_peak(shape) + np.log(shape)) - shape * n * np.log(mean)

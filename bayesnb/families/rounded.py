@@ -27,22 +27,22 @@ ON_GRID = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Rounded(Conjugate[NormalGamma, CategoryCounts]):
-    """Rounded values of a Normal: P(x) is the probability of the interval [x, x + unit), not a density.
+    """Rounded values of a Normal: P(x) is the probability of the interval [x, x + unit).
 
-    The rows in each interval are counted, and the posterior of mean and precision given these counts is integrated by
-    quadrature to about 1e-12, in the update as in the prediction. If the unit is small beside the standard deviation,
-    the predictive is that of :class:`Gaussian` times the unit. It differs if a class holds few distinct values: a class
-    of equal values has no infinite density, and its standard deviation is known to be below about one unit.
+    The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature to
+    about 1e-12. If the unit is small relative to the standard deviation, the predictive is that of :class:`Gaussian`
+    times the unit. The predictives differ in a class with few distinct values. A class of equal values has no infinite
+    density, and its standard deviation is estimated to be below about one unit.
 
     Parameters
     ----------
     prior : NormalGamma or Gaussian
-        The prior of mean and precision before rounding, or the family that has it.
+        The prior of mean and precision before rounding, or a family with this prior.
     unit : float or array (column,)
-        Values are whole multiples of it.
+        Values are whole multiples of the unit.
     to : {"down", "nearest"}
-        Whether a value x is the interval [x, x + unit), as for age in years, or [x - unit / 2, x + unit / 2), as for a
-        height in whole cm. With the default prior, this changes only the reported means, by half a unit.
+        Whether x means the interval [x, x + unit), as for age in years, or [x - unit / 2, x + unit / 2), as for height
+        in whole cm. With the default prior, this changes only the reported means, by half a unit.
 
     Notes
     -----
@@ -95,8 +95,9 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return self._rounded(Gaussian().resolve_prior(prior, self._moments(s)), s)
 
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> RoundedNormal:
-        """The prior per class and column; in a constant column, it also counts the rows of the other classes, so that
-        the column does not distinguish classes.
+        """The prior per class and column; in a constant column, it also counts the rows of the other classes.
+
+        Such a column then does not distinguish classes.
         """
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -164,12 +165,11 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
-        """The units, and what leads from a value to the middle of its interval, (column,)."""
+        """The units, and the distance from a value to the middle of its interval, (column,)."""
         unit = of_each_column("unit", self.unit, n_columns)
         return unit, unit / 2 if self.to == "down" else np.zeros(n_columns)
 
     def _moments(self, s: CategoryCounts) -> Moments:
-        """Moments of the middles of the intervals, (class, column)."""
         parts, (_, middle) = [], self._units(s.counts.shape[1])
         for k, values in enumerate(s.levels):
             counts = s.counts[:, k, : len(values)]

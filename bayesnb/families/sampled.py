@@ -1,4 +1,4 @@
-"""Families without a closed form: PyMC samples the posterior of their parameters, one feature at a time."""
+"""Families without a closed form, whose posterior PyMC samples."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Draws of columns that share parameters, grouped so that columns are nearly independent within each group.
+    """Groups of draws with nearly equal shared parameters, within which columns are nearly independent.
 
-    Given the shared parameters h, such as the scale of their spreads, columns are independent, so the predictive of a
+    Given the shared parameters h, such as the scale of their spreads, columns are independent. So the predictive of a
     row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
-    exponentially with the number of columns. So the draws are sorted into strata (``members``) of nearly equal h; each
-    column is averaged within a stratum, and the products of these averages over the strata.
+    exponentially with the number of columns. So densities are averaged within a stratum for each column, multiplied
+    over columns, and averaged over the strata.
     """
 
     members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Strata of ``n`` draws of the shared parameters, (draw, number); one stratum if there are none."""
+        """Strata of ``n`` draws of the shared parameters (draw, number); one stratum without shared parameters."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -102,7 +102,6 @@ class Strata:
 
     @property
     def log_share(self) -> Array:
-        """Log fraction of draws in each stratum, (stratum,)."""
         sizes = np.array([len(own) for own in self.members])
         return np.log(sizes) - np.log(sizes.sum())
 
@@ -117,9 +116,9 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw a stratum per draw and row, with probability proportional to its density of the row, (draw, row).
+        """Draw a stratum per draw and row, (draw, row), with probability proportional to its density of the row.
 
-        ``says`` (stratum, row, class) is the log predictive within each stratum, and ``u`` (draw,) are uniform random
+        ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.
         """
         if len(self) == 1:
@@ -128,9 +127,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Pick a draw from each ``stratum`` (pick,) with probability proportional to its weight, by uniform numbers
-        ``u`` (pick,).
-        """
+        """Pick a draw from each ``stratum`` (pick,), with probability proportional to its weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -158,10 +155,10 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell; one term if columns share parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell. There is one term if columns share parameters.
     k : array (row, column)
-        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was sampled
-        again without the row, NaN for a missing cell.
+        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``). k is 0 if the posterior was
+        sampled again without the row, and NaN for a missing cell.
     again : tuple of Convergence
         Diagnostics of posteriors that were sampled again.
     """
@@ -175,7 +172,7 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Given the class and any shared parameters, columns are independent; see :class:`Strata`.
+    Given the class and any shared parameters, columns are independent.
 
     Parameters
     ----------
@@ -191,7 +188,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """The family with these fields; the constructor has other arguments, so ``dataclasses.replace`` fails."""
+        """Make the family from its fields, not from the arguments of its constructor."""
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
@@ -201,7 +198,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """Log prior density of each variable given the variables in its prior; a vector has one density."""
+        """Log prior density of each variable, given the variables that its prior depends on."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
@@ -251,7 +248,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
-        """ln E[p(x | θ)^t] within each stratum, (stratum, row, class); ``t`` is (row, class)."""
+        """ln E[p(x | θ)^t] within each stratum, (stratum, row, class), for ``t`` (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):
@@ -276,12 +273,12 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
-        """Yield (rows, log p(x | θ) at every draw of all classes as (draw, row, class)), in blocks of rows."""
+        """Yield blocks of rows, and log p(x | θ) at every joint draw, (draw, row, class)."""
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
-        """Yield (column, rows, log p(x_j | θ) at every draw as (draw, row, class)), in blocks of rows."""
+        """Yield column, block of rows, and log p(x_j | θ) at every draw, (draw, row, class)."""
         for column in range(posterior.proper().shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
@@ -289,10 +286,10 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        Leaving out a row changes the posterior of a column only through the cell in this column, so draws are
-        reweighted column by column (see ``bayesnb.chains.weights_without``); if columns share parameters, within each
-        stratum. With ``learned``, the prior and the statistic, sample again without the cell (or the row, if columns
-        share parameters) where the weights are unreliable.
+        Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
+        reweighted column by column (see ``bayesnb.chains.weights_without``), within each stratum if columns share
+        parameters. If ``learned``, the prior and the statistic, is given, unreliable weights are replaced by sampling
+        again without the cell or row.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -332,7 +329,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return LeftOut(total[..., None], k, tuple(again))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its variables; shared parameters are repeated for each class or column."""
         axes, sizes, found = self.variable_axes(), {}, dict(variables)
         for key, own in axes.items():
             sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
@@ -343,7 +339,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return {key: found[key] for key in axes}
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ as its variables; shared parameters appear once."""
         found = {}
         for key, own in self.variable_axes().items():
             further = [slice(None) for axis in own if axis not in CELL]
@@ -352,7 +347,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
 
 def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
-    """One row per group of equal cells, classes and weights, and the group of each row, (row,)."""
     each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
     _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
     return first, place.ravel()
@@ -362,7 +356,7 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    It holds the weight of each distinct value, for which the likelihood has one term.
+    Its statistic is the weight of each distinct value.
     """
 
     @abstractmethod
@@ -420,10 +414,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class WeightedValues:
-    """Distinct values with class, column and weight, all (value,).
-
-    They are sorted, so that draws do not depend on the order or batches of rows.
-    """
+    """Distinct values with class, column and weight, all (value,), sorted so that the order of rows does not matter."""
 
     value: Array
     code: Array
@@ -441,12 +432,11 @@ class WeightedValues:
         return cls(names[column, level], code, column, s.counts[code, column, level])
 
     def variance(self, n_columns: int) -> Array:
-        """Variance of each column over all classes (divisor: the weight), (column,); NaN without values."""
         cells = Moments.of(self.value[:, None], Labels(self.column, self.weight, n_columns))
         return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
-        """Weighted quantiles of each column at probabilities ``shares``, (share, column); NaN without values."""
+        """Weighted quantiles of each column, (share, column); NaN without values."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             own = self.column == column
@@ -459,14 +449,14 @@ class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
-    above. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a class are equal, unlike
-    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All
-    parameters but ``nu`` are in units of the column, and all but m are positive.
+    above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal, unlike
+    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters but
+    ``nu`` are in units of the column, and all but m are positive.
 
     Parameters
     ----------
     nu : float or None
-        Degrees of freedom. ``None`` learns one number per column for all classes.
+        Degrees of freedom. ``None`` estimates one number per column for all classes.
     m : float, array (column,) or None
         ``None`` is the median over all classes.
     s : float, array (column,) or None
@@ -497,12 +487,12 @@ class LocationScale(Declared):
 class StudentT(Pointwise[LocationScale]):
     """x | μ, σ, ν ~ Student-t with ν degrees of freedom, location μ and scale σ: a robust Gaussian.
 
-    Sampled with NUTS, because it has no conjugate prior (Lange, Little and Taylor 1989; BDA3 17.2).
+    There is no conjugate prior, so NUTS samples the posterior (Lange, Little and Taylor 1989; BDA3 17.2).
 
     Parameters
     ----------
     nu : float, optional
-        Degrees of freedom. By default, one number per column is learned for all classes.
+        Degrees of freedom. By default, one number per column is estimated for all classes.
     m, s, reach : float or array (column,), optional
         Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler

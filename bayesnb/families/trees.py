@@ -94,7 +94,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """Weight of each cell, (class, column, cell), and Σ w ln g(x), the log density within cells, (class, column)."""
+    """Weight of each cell (class, column, cell), and Σ w ln g(x) (class, column) for the density g within cells."""
 
     counts: Array
     log_within: Array
@@ -107,20 +107,20 @@ class CellCounts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class PolyaTree(OnTree[CellCounts]):
-    """x falls into cell k of its column with probability θ_k, and has a known density within it; Pólya tree prior of θ.
+    """x falls into cell k of its column with probability θ_k, and θ has a Pólya tree prior.
 
     The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
-    The density within a cell is the same for all classes, so it changes the evidence but not the class probabilities
-    (:class:`bayesnb.families.dyadic.Boxes`). See :class:`BetaTree` for the learned parameters.
+    The density within a cell is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). So this
+    density changes the evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
-        Inner edges of the cells, increasing, at most 63, in units of the columns. By default, the first table sets
-        them. Two models can be merged only if their cells are equal.
+        At most 63 increasing inner edges of the cells, in units of the columns. By default, the first table sets them.
+        Two models can be merged only if their cells are equal.
     cuts : tuple of Dyadic, optional
-        The cells of each column set by the first table.
+        The cells of each column, set by the first table.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class PolyaTree(OnTree[CellCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Ordinal(OnTree[CategoryCounts]):
-    """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
+    """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
     The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels.
 
@@ -200,7 +200,7 @@ class Ordinal(OnTree[CategoryCounts]):
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels from the lowest to the highest, at most 64, for every column. By default, the order of an ordered
+        All levels of every column from the lowest to the highest, at most 64. By default, the order of an ordered
         categorical type, or of numeric levels, in the first table. No level can be added later.
     orders : tuple of tuples, optional
         The order of each column in the first table.
@@ -274,12 +274,11 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """Cell of each level, (column, level); -1 if there is no such level."""
+        """Cell of each level, (column, level); -1 without a level."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 
     def _by_level(self, log_cell: Array) -> Array:
-        """ln p of levels, (..., column, level), from ln p of cells, (..., column, cell); -inf if there is no level."""
         paths = self._paths(log_cell.shape[-2])
         picked = log_cell[..., np.arange(len(paths))[:, None], paths]
         return np.where(paths >= 0, picked, -np.inf)
@@ -287,5 +286,4 @@ class Ordinal(OnTree[CategoryCounts]):
 
 @cache
 def _paths(n: int) -> Array:
-    """Cells of n levels: half of the levels on each side of each node."""
     return Dyadic.given(np.arange(1, n), DEPTH).paths

@@ -34,7 +34,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class BinaryCounts(Statistic):
-    """Weight of all rows, and of rows with the value 1, both (class, column)."""
+    """Weight of all rows, and of the rows with the value 1, both (class, column)."""
 
     n: Array
     ones: Array
@@ -62,8 +62,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of a column chose this family. If only one value occurs, each class then also counts the rows
-        of the other classes, so the column changes no class probability.
+        Whether the values of the column decided the family. If only one value occurs, each class then also counts the
+        rows of the other classes, so the column changes no class probability.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Trials(Statistic):
-    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column), as in ``Events``."""
+    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column)."""
 
     successes: Array
     failures: Array
@@ -209,10 +209,10 @@ class Trials(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class NegativeBinomial(Conjugate[Beta, Trials]):
-    """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
+    """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β) and known r: the number of failures before the r-th success.
 
-    The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, it is
-    the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6).
+    The mean is μ = r (1 - θ) / θ. The variance is μ + μ² / r, which is larger than for a Poisson count. With r = 1, the
+    distribution is geometric. The predictive is a beta negative binomial (BDA3 2.6).
 
     Parameters
     ----------

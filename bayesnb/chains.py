@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Silence the sampling warnings of PyMC, PyTensor and ArviZ; :class:`Convergence` reports these problems."""
+    """Silence sampling warnings; :class:`Convergence` reports these problems."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor|nutpie")
         warnings.filterwarnings("ignore", category=FutureWarning)
@@ -32,7 +32,7 @@ def without_warnings() -> Iterator[None]:
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Sample a PyMC model in one process; ``arguments`` are passed to ``pymc.sample``.
 
-    If PyMC's sampler takes long, a terminal shows a progress bar with the text ``what``.
+    ``what`` is the text of the progress bar.
     """
     import pymc as pm
 
@@ -76,10 +76,7 @@ class Sampler:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
     def run(self, model: pm.Model, names: Sequence[str], what: str) -> tuple[dict[str, np.ndarray], Convergence]:
-        """Sample the variables ``names``; return draws (draw, ...), one chain after the other, and diagnostics.
-
-        ``what`` names the model in the progress bar.
-        """
+        """Sample the variables ``names``; return draws (draw, ...), one chain after the other, and diagnostics."""
         from pymc.exceptions import SamplingError
 
         try:
@@ -111,7 +108,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
     The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
-    fitted to them. ``log_likelihood`` (draw, cell) has one chain after the other; ``weight`` (cell,) is how often each
+    fitted to them. ``log_likelihood`` (draw, cell) has one chain after the other. ``weight`` (cell,) is how often each
     cell was learned.
 
     Returns
@@ -169,10 +166,7 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose the posterior group of a tree (Vehtari et al. 2021); independent draws pass too.
-
-        If ``names`` are given, only these variables are used.
-        """
+        """Diagnose the posterior group of a tree (Vehtari et al. 2021), or only the variables ``names``."""
         import arviz as az
 
         posterior = tree["posterior"].dataset
@@ -216,8 +210,8 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
     sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M - 1 degrees of
-    freedom. About 1 + (variance of the means) / σ² is the square of r_hat (Gelman and Rubin 1992). Each cell has two,
-    for ranks and for folded ranks (Vehtari et al. 2021).
+    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
+    r_hat, for ranks and for folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -24,8 +24,8 @@ class EM:
     posterior : Posterior
         The posterior given the expected statistics, under the priors that EM used in every iteration.
     objective : array (iteration,)
-        log prior density + labelled log joint + the weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows, up to a
-        constant if a prior is improper.
+        log prior density + log joint of the labelled rows + weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows, up
+        to a constant if a prior is improper.
     converged : bool
         Whether the last step increased the objective by less than the tolerance.
     responsibilities : array (row, class)
@@ -70,8 +70,8 @@ def em(
 ) -> EM:
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors with the responsibilities of the rows as if they were counts,
-    computes the mode, and recomputes the responsibilities. So the objective never decreases.
+    Each iteration updates the conjugate posteriors with the responsibilities of the rows as counts, computes the mode,
+    and recomputes the responsibilities. The objective never decreases.
 
     Parameters
     ----------
@@ -85,12 +85,13 @@ def em(
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
-        The point of each conjugate posterior to plug in. The mean is also a mode, of the density on another scale
-        (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), on which the objective is then computed.
-        It exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as in Nigam et al.
+        The point of each conjugate posterior to plug in. The mean exists under every proper prior, and it smooths:
+        under Dirichlet(1), it is Laplace's rule, as in Nigam et al. The mean is the mode of the density on another
+        scale: log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal. With "mean", the objective is
+        computed on this scale.
     starts : int
-        The number of starts. The first uses the responsibilities predicted from the labelled rows, the others those at
-        random draws from the posterior given these.
+        The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
+        starts use the responsibilities at random draws from the posterior given the labelled rows.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int
@@ -137,7 +138,7 @@ def em(
 
 
 def require_settings(weight: float, starts: int) -> None:
-    """Raise ``ValueError`` unless ``weight`` is a number >= 0 and ``starts`` is a whole number >= 1."""
+    """Raise ``ValueError`` for invalid settings."""
     if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
         raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
     if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
@@ -173,7 +174,7 @@ def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, sh
 
 
 def _log_responsibilities(log_joint: Array, share: Array) -> Array:
-    """log p(c | x, θ) of each row; only rows of weight 0 may have probability 0 under every class."""
+    """log p(c | x, θ); rows of weight 0 may be impossible."""
     ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
     return normalize(np.where(ignored[:, None], 0.0, log_joint))
 
@@ -190,8 +191,8 @@ def _climb(
 ) -> tuple[Posterior, Array, bool, Array]:
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas give
-    Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of its last term, where r_ic are the responsibilities. The difference is
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). In place of the last term, the
+    conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), where r_ic are the responsibilities. The difference is
     the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
     """
     trace: list[float] = []
@@ -211,7 +212,7 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), with D the statistics of ``believed``; by Bayes' rule, log p(θ | D) + log p(D)."""
+    """log p(θ) + log p(D | θ), with D the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
     label = believed.label
     total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
     total += label.log_base(believed.statistics.rows)
@@ -230,15 +231,12 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor.
-
-    For ``at="mean"`` the log Jacobian is added: it is then the density on the scale whose mode is the plugged-in mean.
-    """
+    """log p(θ | D) of one factor; for ``at="mean"``, on the scale whose mode is the plugged-in mean."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:
-    """log Z(posterior) - log Z(prior), with log Z = 0 for an improper prior."""
+    """log Z(posterior) - log Z(prior); log Z = 0 if improper."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before

@@ -21,11 +21,11 @@ class EstimateRule:
     label : str
         Its name on an axis.
     point : {"mode", "mean"}
-        The point of the posterior that is plugged in, or that represents it.
+        The point of the posterior that is plugged in or shown.
     plugs_in : bool
         False if the parameters are integrated out.
     flat : bool
-        True if the priors are replaced by flat ones.
+        True if flat priors replace the priors.
     """
 
     label: str
@@ -46,7 +46,7 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
-    """The rule of an estimate; ``ValueError`` for an unknown name."""
+    """The rule of an estimate."""
     if not isinstance(name, str) or name not in ESTIMATES:
         raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]

@@ -71,7 +71,7 @@ _LEARNING: WeakSet[Any] = WeakSet()
 
 
 def _without_locks() -> None:
-    """Forget the locks in a forked process, where the threads that held them do not run."""
+    """Forget the locks in a forked process, because the threads that held them do not run there."""
     _LOCKS.clear()
     _LEARNING.clear()
 
@@ -81,10 +81,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
-    """Let one thread at a time learn into an estimator; the next thread waits, and adds to what the first has learned.
+    """Let one thread at a time learn into an estimator.
 
-    Rows from an iterator cannot be read again. Locks are kept outside the estimators, so that these can be copied and
-    pickled.
+    Locks are kept outside the estimators, so that estimators can be copied and pickled.
 
     Raises
     ------
@@ -316,8 +315,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is removed too, and so is a level, unless a prior or a categorical type names it, or the model counts cells of
-        shapes and pairs. An inferred column of 0 and 1 that has met another number stays Gaussian.
+        is removed. A level without remaining rows is removed, unless a prior or a categorical type names it, or the
+        model counts cells of shapes and pairs. An inferred column of 0 and 1 that has met another number stays
+        Gaussian.
 
         Raises
         ------
@@ -365,9 +365,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents again, from learned rows: all of them or a sample, in memory.
+        """Learn the exponents again, from all learned rows or a sample of them, in memory.
 
-        It also counts shapes and pairs if there were no exponents before, or another ``dependence``.
+        Shapes and pairs are counted too if there were no exponents before, or another ``dependence``.
 
         Raises
         ------
@@ -509,7 +509,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """Everything learned, as a frozen object: it answers the same questions, and later rows do not change it.
+        """Everything learned, as a frozen object with the same questions. Later rows do not change it.
 
         Examples
         --------
@@ -553,7 +553,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for copies and pickles, read at one moment even if another thread is learning."""
+        """The state for copies and pickles, consistent even if another thread is learning."""
         return vars(self).copy()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -641,14 +641,14 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> BayesianNB:
-    """An estimator with these parameters and this classifier."""
+    """An estimator of this classifier."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned
     return clf
 
 
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
-    """Return the model with the draws of a tree as its posterior, for example of a model that was edited in PyMC.
+    """Return the model with the draws of a tree as its posterior, for example after editing the model in PyMC.
 
     Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back.
 
@@ -662,9 +662,9 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Returns
     -------
     BayesianNB or Classifier
-        It answers what draws can answer, such as ``predict_proba``, ``predict_interval``, ``uncertainty``, ``explain``,
-        ``decide``, ``tables`` and ``draws.sample``, and it can be saved. Other questions, and methods that add or
-        remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
+        A model that can be saved and answers questions such as ``predict_proba``, ``predict_interval``,
+        ``uncertainty``, ``explain``, ``decide``, ``tables`` and ``draws.sample``. Other questions, and methods that add
+        or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
 
     Raises
     ------

@@ -67,8 +67,8 @@ class Remark:
 
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
     without a remedy; ``fit``, ``compare`` and ``report`` then warn. ``drop`` is true if the column is best left out.
-    ``option`` is a remedy that is an option of the command, and ``cures`` are the advised families, the best first.
-    ``asks`` is true if only the user knows which of them is right; the suggested command then uses none.
+    ``option`` is a remedy that is an option of the command. ``cures`` are the advised families, the best first.
+    ``asks`` is true if only the user knows which family is right; the suggested command then names no family.
     """
 
     column: Any
@@ -100,7 +100,7 @@ class Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
 
     def about(self, column: Any) -> Remark:
-        """The remark for a feature column that is made of its column."""
+        """The remark for another column."""
         return replace(self._with({cure: replace(cure, column=column) for cure in self.cures}), column=column)
 
     def _with(self, cures: Mapping[Cure, Cure]) -> Remark:
@@ -196,8 +196,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     Returns
     -------
     Findings
-        Its ``table`` has a row per finding; notebooks display it. ``features`` holds the advised families and readings,
-        ``drop`` the columns to leave out, and ``mended(X)`` is the table as advised.
+        ``table`` has a row per finding. ``features`` holds the advised families and readings, ``drop`` the columns to
+        leave out, and ``mended(X)`` is the table as advised.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
 
 def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows to examine: all, or a sample."""
+    """The rows to examine."""
     if len(frame) <= LOOKED_AT:
         return frame
     from bayesnb.data.rows import few_rows
@@ -254,7 +254,7 @@ def examine(
     """The remarks about each column, in the order of the columns.
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
-    be a sample of the ``rows`` of a table; ``layouts`` describe how text files were parsed; ``declares`` are columns
+    be a sample of the ``rows`` of a table. ``layouts`` describe how text files were parsed. ``declares`` are columns
     whose categorical types declare their levels.
     """
     if declares is None:
@@ -296,9 +296,8 @@ def examine(
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
-    """Read numbers with marks or bounds as numbers, and omit dates and choices.
-
-    Also return the kinds of cells in columns with bounds, and the remarks about all these columns.
+    """Read numbers with marks or bounds as numbers, and omit dates and choices; return also remarks about these
+    columns.
     """
     import numpy as np
     import pandas as pd
@@ -368,7 +367,6 @@ def _read(
 
 
 def _kinds(cells: pd.Series) -> str:
-    """The number of cells of each kind among numbers and bounds: "226 of 700 are '<5', 4 are 'hemolyzed'"."""
     counts = Counter(cells.dropna())
     del counts["number"]
     (first, n), *rest = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
@@ -377,7 +375,6 @@ def _kinds(cells: pd.Series) -> str:
 
 
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
-    """Remarks about texts that may mean a missing cell, the most frequent first."""
     from bayesnb.data.readings import recognised
 
     held = values.dropna()
@@ -397,13 +394,12 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
-    """Whether levels are codes, such as those of countries, among which NA is one."""
+    """Whether levels are codes, such as country codes, among which NA is a code."""
     codes = [level for level in levels if level != "NA"]
     return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
 
 
 def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns of codes in a file, whose missing cells may be the code NA."""
     from pandas.api import types
 
     for name in frame.columns:
@@ -416,7 +412,6 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    """Remarks about text that nearly fits a reading, such as numbers with several units or many bounds."""
     from bayesnb.data.readings import Bounded, nearly_bounded, recognised, texts_of, units_of
 
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
@@ -448,7 +443,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
-    """The markers that the remarks advise to read as missing."""
+    """The markers to read as missing."""
     return list(dict.fromkeys(remark.option[1] for remark in remarks if remark.option and not remark.drop))
 
 
@@ -534,7 +529,6 @@ MOST_SPELLED = 500
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
-    """A remark about spellings that differ by case, spaces, or a typing error in a rare level."""
     from bayesnb.data.readings import Joined, spellings
 
     counts = {str(level): int(n) for level, n in levels.items()}
@@ -551,7 +545,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _slips(counts: dict[str, int]) -> dict[str, str]:
-    """Levels one typing error away from a level that is twenty times as frequent, and that level."""
+    """Rare levels one typing error away from a level that is twenty times as frequent, and that level."""
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
     found = {}
     for slip, n in counts.items():
@@ -563,7 +557,6 @@ def _slips(counts: dict[str, int]) -> dict[str, str]:
 
 
 def _one_slip(a: str, b: str) -> bool:
-    """Whether one letter is missing, added, replaced, or swapped with the next."""
     if abs(len(a) - len(b)) > 1 or a == b:
         return False
     start = next((k for k, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), min(len(a), len(b)))
@@ -573,7 +566,7 @@ def _one_slip(a: str, b: str) -> bool:
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
-    """The levels in order, if at least three are answers of one known scale and no others occur."""
+    """The levels in order, if they are at least three answers of one known scale."""
     held = {str(level).strip().lower(): str(level) for level in levels}
     scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
@@ -584,7 +577,6 @@ SCALE = 10
 
 
 def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
-    """A remark about whole numbers of a short range that predict the class best as ordered levels."""
     import numpy as np
     import pandas as pd
 
@@ -671,7 +663,6 @@ MOST_STEPS = 60
 
 
 def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
-    """A remark about tied numbers that predict the class better as intervals than as values."""
     import numpy as np
     import pandas as pd
 
@@ -699,7 +690,6 @@ def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
 
 
 def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
-    """Remarks about cells whose parsed value differs from the text in the file."""
     gaps: dict[str, Counter[str]] = {}
     for name, texts in (each for layout in layouts for each in layout.gaps.items()):
         gaps.setdefault(name, Counter()).update(texts)
@@ -709,7 +699,6 @@ def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns that partition the rows exactly as an earlier column or the class does."""
     import pandas as pd
 
     first: dict[bytes, Any] = {}
@@ -727,8 +716,8 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     """Remarks about columns whose cells are missing more often in one class than in another.
 
-    The evidence is the log Bayes factor of one missingness probability per class against a common one, each with a
-    uniform prior. 5 nats are odds of 150 to 1.
+    The evidence is the log Bayes factor of one missingness probability per class against a common probability, each
+    with a uniform prior. 5 nats are odds of 150 to 1.
     """
     from scipy.special import betaln
 

@@ -49,11 +49,12 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows: ``a + b`` is for both sets of rows, ``a * 0.9`` multiplies row weights by 0.9.
+    """Everything learned from some rows: ``a + b`` is learned from both sets of rows, ``a * 0.9`` multiplies row
+    weights.
 
-    ``statistics`` are those of naive Bayes, and ``counts`` those of shapes and pairs, empty if columns are independent.
-    ``classes`` are those that the rows have or had; ``declared`` exist without rows, because the type of the labels or
-    the user names them.
+    ``statistics`` are those of naive Bayes. ``counts`` are those of shapes and pairs, empty if columns are independent.
+    ``classes`` are those that the rows have or had. Classes in ``declared`` exist without rows, because the user or the
+    type of the labels names them.
     """
 
     schema: Schema
@@ -64,7 +65,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """What a classifier has learned; raise an error if its posterior does not follow from that."""
+        """What a classifier has learned; raises an error if this does not determine its posterior."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
         known = [label != model.unknown for label in labels_of(model.classes)]
@@ -72,7 +73,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``, which needs rows."""
+        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``."""
         counts = _counts(settings, before)
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))
@@ -112,7 +113,7 @@ class Learned:
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
-        """Rearrange for another list of classes; a class without learned rows gets zero statistics."""
+        """Rearrange for another list of classes."""
         counts = self.counts.take(_places(self.classes, classes))
         statistics = self.statistics.reindexed(labels_of(classes))
         return replace(self, statistics=statistics, classes=classes, counts=counts)
@@ -142,7 +143,6 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 
 
 def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
-    """:func:`fitted` without warnings."""
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)
@@ -182,7 +182,7 @@ TEXTS_LOOKED_AT = 1_000
 
 
 def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
-    """Warn of columns in which most learned texts share no word with another, by a sample of rows."""
+    """Warn of columns in which most learned texts share no word with another text."""
     of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
     if not of_texts:
         return
@@ -197,7 +197,7 @@ def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
 def _of_parts(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
 ) -> Classifier:
-    """The classifier of a table that is read in parts; exponents and their counts come from a sample of rows."""
+    """The classifier of a table that is read in parts."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return with_part(settings, None, engines.summary(settings, X, y, sample_weight), named, target=y)
@@ -209,7 +209,7 @@ def _of_parts(
 
 
 def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Classifier:
-    """The classifier of partly labelled rows; weights of unlabelled rows are already multiplied by λ."""
+    """The classifier of partly labelled rows."""
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
@@ -236,7 +236,7 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
 class Before:
     """The model before any data.
 
-    ``prior`` are the priors as a posterior without data, ``statistics`` set their scale; ``codes`` are (row,).
+    ``prior`` is a posterior without data, ``statistics`` set the scale of priors, and ``codes`` are (row,).
     """
 
     prior: Posterior
@@ -248,7 +248,7 @@ class Before:
 def before_data(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> Before:
-    """The model before any data, with priors scaled to a table if they are scaled at all.
+    """The model before any data, with priors scaled to a table if they depend on data.
 
     Without labels, ``classes`` are used; ``n`` is the number of prior draws of a sampled feature.
     """
@@ -278,7 +278,9 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 
 
 def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
-    """The model before any data, for features declared without a table; priors that are scaled to data are refused."""
+    """The model before any data, for features declared without a table; raises an error for priors that depend on
+    data.
+    """
     if not isinstance(settings.features, Mapping):
         raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
     tables = [_made_up(settings.features, which) for which in range(2)]
@@ -295,7 +297,7 @@ def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.rand
 
 
 def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
-    """One of two made-up tables of three rows that declared features can read."""
+    """One of two invented tables of three rows."""
     table: dict[Any, Any] = {}
     for entry in specified(features):
         family = entry.spec
@@ -343,7 +345,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the parts of a table: rows in memory, or, unless shapes and pairs must be counted, summaries."""
+    """Yield a table in parts: as rows in memory if shapes and pairs must be counted, otherwise as summaries."""
     schema = _schema(settings, before)
     if not engines.streams(X):
         yield _labelled(settings, X, y, sample_weight, schema)
@@ -376,7 +378,7 @@ def with_part(
     named: tuple[Any, ...] = (),
     **others: Any,
 ) -> Classifier:
-    """The classifier after a part of a table, or of the part alone; ``named`` are the user's classes.
+    """The classifier after a part of a table; ``named`` are the classes that the user names.
 
     The first part fixes the exponents and the cells of their terms. Later parts add to all counts, in these cells too,
     but do not change the exponents.
@@ -427,8 +429,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """The classifier of the rows of two classifiers.
 
-    If they have counted different cells of a dependence, raise an error, or, with ``keep``, keep the counts of the
-    first as those of a sample of all rows.
+    If they have counted different cells of a dependence, an error is raised. With ``keep``, the counts of the first
+    classifier are kept instead, as a sample of all rows.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -461,7 +463,7 @@ def discounted(settings: EstimatorParameters, before: Classifier, factor: float)
 def with_exponents(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier with exponents learned from these rows: all learned rows, or a sample of them.
+    """The classifier with exponents learned from these rows: all learned rows, or a sample.
 
     Raises
     ------
@@ -489,7 +491,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """The classifier with the dependence that the audit of its rows recommends."""
+    """The classifier with the dependence that the audit recommends."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)
@@ -497,7 +499,6 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 
 def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: TrainingRows) -> Classifier:
-    """The classifier with exponents learned from these rows; also count terms that are not yet counted."""
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
 
@@ -514,7 +515,7 @@ def _places(classes: Array, among: Array) -> list[int]:
 
 
 def require_dependence(settings: EstimatorParameters) -> None:
-    """Raise an error if ``dependence`` is not a valid setting, or the estimate cannot use it."""
+    """Raise an error if ``dependence`` is invalid, or the estimate cannot use it."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)
@@ -527,7 +528,7 @@ def require_dependence(settings: EstimatorParameters) -> None:
 
 
 def _beside(X: Any, y: Any, sample_weight: Any) -> Any:
-    """The table; a lazy table is read into memory if its labels or weights are values beside it."""
+    """The table, in memory if its labels or weights are separate values."""
     return X if isinstance(y, str | int | None) and isinstance(sample_weight, str | int | None) else in_memory(X)
 
 
@@ -541,7 +542,7 @@ def _require_names(y: Any, sample_weight: Any) -> None:
 
 
 def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters of a model file, what was learned with them, and its content hash.
+    """The parameters, the classifier and the content hash of a model file.
 
     Raises
     ------
@@ -580,7 +581,7 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
     Raises
     ------
     ValueError
-        For an invalid setting, or a posterior that the estimate cannot use. The message names feature and class.
+        For an invalid setting, or a posterior that the estimate cannot use.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
@@ -616,5 +617,5 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
 
 
 def asked_with(settings: EstimatorParameters) -> dict[str, Any]:
-    """The settings that may change after a fit, as fields of the classifier."""
+    """The settings that may change after a fit."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}

@@ -50,7 +50,7 @@ def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
 
 
 def deep_params(name: str, value: Any) -> dict[str, Any]:
-    """The parameters inside a value, by nested names."""
+    """The parameters inside a value."""
     found: dict[str, Any] = {}
     for key, inner in _parts(value).items():
         if isinstance(key, str):
@@ -60,8 +60,7 @@ def deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """Copy a value, called ``name`` in errors, with the parameter at a nested ``path`` such as "age__prior__alpha"
-    replaced.
+    """Copy a value with the parameter at a nested ``path`` such as "age__prior__alpha" replaced.
 
     Raises
     ------
@@ -89,7 +88,6 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """The parts of a value by name: families, their fields, or priors of classes."""
     if isinstance(value, Mapping):
         return {key: v[0] if isinstance(v, tuple) and len(v) == 2 else v for key, v in value.items()}
     if is_dataclass(value) and not isinstance(value, type):

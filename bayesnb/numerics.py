@@ -17,13 +17,13 @@ HALF_LOG_2PI = 0.5 * LOG_2PI
 
 
 def log(x: Array) -> Array:
-    """Natural logarithm; log(0) is -inf, without a warning."""
+    """Natural logarithm, with log(0) = -inf."""
     with np.errstate(divide="ignore"):
         return np.log(x)
 
 
 def log_sum(terms: Sequence[Array]) -> Array:
-    """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
+    """ln Σ exp(term) of each cell."""
     return reduce(_log_sum_of_two, terms)
 
 
@@ -36,10 +36,10 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 
 
 def log_rising(a: Array, t: Array) -> Array:
-    """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large.
+    """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large; infinite if a + t <= 0.
 
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise all digits would be lost at a
-    count of 1e15. Infinite if a + t <= 0, because the moment does not exist.
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term. Otherwise all digits would be lost at a
+    count of 1e15.
     """
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
@@ -58,7 +58,6 @@ def log_rising(a: Array, t: Array) -> Array:
 
 
 def _series(z: Array) -> Array:
-    """``stirling`` to 1e-16 for z >= 16."""
     w = 1.0 / (z * z)
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
 
@@ -95,7 +94,9 @@ def log_peak(k: Array) -> Array:
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """k ln(k/m) - (k - m), half the deviance of a count k with mean m; ``gap`` is k - m, free of cancellation."""
+    """k ln(k/m) - (k - m), half the deviance of a count k with mean m; ``gap`` is k - m, computed without
+    cancellation.
+    """
     with np.errstate(all="ignore"):
         v = gap / (k + m)
         # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.
@@ -112,7 +113,7 @@ SMALL = 64.0
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
-    """``deviance`` of k events in exposure e; takes the log rate so that tiny rates do not underflow."""
+    """``deviance`` of k events in exposure e; tiny rates are given by their logarithms."""
     expected = rate * e
     least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
     if least >= 0 and most <= SMALL:
@@ -131,7 +132,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. Count and exposure of one pair may be negative; they are then removed from the other pair.
+    ``at`` and ``bt``. A negative count and exposure are removed from the other pair.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -165,7 +166,7 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
     """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
 
-    For z >= 16 they are asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
+    For z >= 16 they are asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12) with terms that do not cancel.
     """
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
@@ -181,7 +182,7 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
 
 
 def sums_of_others(x: Array) -> Array:
-    """For each number along the last axis, the sum of all others; no subtraction, which would lose digits."""
+    """For each number along the last axis, the sum of all others, without a subtraction that would lose digits."""
     before, after = np.zeros_like(x), np.zeros_like(x)
     before[..., 1:] = np.cumsum(x[..., :-1], -1)
     after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
@@ -191,10 +192,8 @@ def sums_of_others(x: Array) -> Array:
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
-    The best point of a grid is refined by bisection on the slope between its neighbours, because near a maximum,
-    function values differ by less than their rounding.
-
-    ``score`` returns the function values and slopes at points (point,).
+    The best point of a grid is refined by bisection on the slope, because near a maximum, function values differ by
+    less than their rounding. ``score`` returns the function values and slopes at points (point,).
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))
@@ -209,7 +208,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     """Draw an outcome from log probabilities along an axis; return its position.
 
-    By the Gumbel-max trick, log p plus Gumbel noise is largest at each outcome with its probability.
+    By the Gumbel-max trick, each outcome has the largest log p plus Gumbel noise with probability p.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
 
@@ -217,9 +216,9 @@ def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
 def log_interval(middle: Array, width: Array) -> Array:
     """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
 
-    An interval above 0 is mirrored to below it, because a difference of distribution functions near 1 loses digits.
-    ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if both underflow to 0. In a narrow interval
-    this difference loses digits too, and Taylor's series at the middle is used.
+    An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. Then
+    the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if Φ(a) and Φ(b) underflow to 0. In a narrow interval
+    this difference loses digits too, so Taylor's series at the middle is used.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):

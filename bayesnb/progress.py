@@ -1,8 +1,7 @@
 """Progress bars on stderr: shown only on a terminal, for jobs that take more than two seconds, and removed at the end.
 
-A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs, the outermost first,
-are one display. It is drawn when a job of the main thread reports, without a thread of its own, and nothing depends on
-it.
+A job reports its progress with :class:`Progress` and prints nothing. All running jobs, the outermost first, are one
+display. The display is drawn when a job of the main thread reports; nothing depends on it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PAUSE = 0.1
 class Progress:
     """A job, such as "reading", whose progress a terminal shows.
 
-    Reports of other threads than the main one are ignored.
+    Only the reports of the main thread count.
     """
 
     def __init__(self, what: str) -> None:
@@ -43,11 +42,11 @@ class Progress:
         _TERMINAL.end(self)
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """Set the amount of work, if it is known, and its unit."""
+        """Set the amount of work and its unit."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Report that further work is done."""
+        """Report further work."""
         self.done += done
         tick()
 
@@ -61,7 +60,7 @@ class Progress:
 
 
 def counted[Item](what: str, items: Sequence[Item], unit: str) -> Iterator[Item]:
-    """Yield the items of a job, and report each one that is done."""
+    """Yield items and report progress."""
     with Progress(what) as progress:
         progress.total(len(items), unit)
         for item in items:
@@ -70,7 +69,7 @@ def counted[Item](what: str, items: Sequence[Item], unit: str) -> Iterator[Item]
 
 
 def tick() -> None:
-    """Draw the running jobs if they have taken long and were not drawn just now."""
+    """Draw the running jobs if it is time."""
     if threading.current_thread() is threading.main_thread():
         _TERMINAL.draw()
 
@@ -82,8 +81,6 @@ def hide() -> None:
 
 
 class _Terminal:
-    """The running jobs, the bars that show them on stderr, and the time of the last drawing."""
-
     def __init__(self) -> None:
         self.jobs: list[Progress] = []
         self.bars: Any = None
@@ -107,7 +104,7 @@ class _Terminal:
         self.drawn = now
 
     def end(self, job: Progress) -> None:
-        """Remove a job and the jobs within it, which an error may have left, and the bars if no job is left."""
+        """Remove a job and the jobs within it, and the bars if no job is left."""
         ids = [id(each) for each in self.jobs]
         if id(job) not in ids:
             return

@@ -23,7 +23,7 @@ def kind_of(function: Callable, name: str) -> Any:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """The members of a union type; for any other type, itself."""
+    """The members of a union type, or the type itself."""
     kind = getattr(kind, "__value__", kind)
     return (
         tuple(chain.from_iterable(map(members, get_args(kind)))) if get_origin(kind) in (Union, UnionType) else (kind,)
@@ -41,7 +41,7 @@ def choices(function: Callable, name: str) -> tuple[Any, ...]:
 
 
 def described(docstring: str) -> dict[str, str]:
-    """The description of each parameter in the section "Parameters" of a numpydoc docstring, as one paragraph."""
+    """The description of each parameter in a numpydoc docstring, as one paragraph."""
     _, _, section = inspect.cleandoc(docstring).partition(HEADING)
     found: dict[str, list[str]] = {}
     names: list[str] = []

@@ -1,8 +1,7 @@
 """Messages with values, suggested options and did-you-mean hints.
 
-Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, which
-:func:`written` formats for Python or the command line: the same :class:`Cure` is spelled ``dependence="pairwise"`` or
-``--dependence pairwise``.
+An error or a finding holds a :class:`Message`, a template with named values. :func:`written` formats a message for
+Python or the command line: the same :class:`Cure` becomes ``dependence="pairwise"`` or ``--dependence pairwise``.
 """
 
 from __future__ import annotations
@@ -45,11 +44,10 @@ class Cure:
     Parameters
     ----------
     option : str
-        A parameter of the estimator; "family", for the family of the column; or "drop", to leave it out.
+        A parameter of the estimator, "family" (the family of the column), or "drop" (leave the column out).
     value : str, None, a tuple, or Spelled
         For "features" and "family", the name of the family's class, or a ``Spelled`` reading. A tuple nests families,
-        as in ("Hurdle", "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)). ``None`` stands for any
-        family.
+        as in ("Hurdle", "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)). ``None`` means any family.
     column : name of a column, optional
         The column that the message is about.
 
@@ -92,7 +90,7 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """Nest the family in another family, such as Missing."""
+        """Nest the family in another."""
         if isinstance(self.value, Spelled):
             return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
@@ -112,13 +110,13 @@ class Cure:
 class Message:
     """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
-    ``str`` gives the spelling for Python. A value may itself be a message, a cure, a tuple of cures, or an error that
+    ``str`` gives the spelling for Python. A value may be another message, a cure, a tuple of cures, or an error that
     holds a message.
 
     Parameters
     ----------
     text : str
-        Template with placeholders as for :meth:`str.format`, without names or values of the user.
+        Template for :meth:`str.format`, without names or values of the user.
     **data : values by name
 
     Examples
@@ -154,8 +152,6 @@ def _message(text: str, data: Mapping[str, Any]) -> Message:
 
 
 class _Filled(Formatter):
-    """Fills the placeholders of a message, for Python or for the command line."""
-
     def __init__(self, form: Form, space: str) -> None:
         self.form, self.space = form, space
 
@@ -164,9 +160,9 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python", space: str = " ") -> str:
-    """The text of a message, a cure, several cures, an error or a warning; ``str`` of any other value.
+    """The text of a message, cure, error or warning; ``str`` of any other value.
 
-    ``space`` stands for the spaces within a cure.
+    ``space`` replaces the spaces within a cure.
     """
     match what:
         case Cure() | Spelled():
@@ -181,7 +177,7 @@ def written(what: Any, form: Form = "python", space: str = " ") -> str:
 
 
 def sentences(parts: Iterable[Any]) -> Message | str:
-    """Join sentences with spaces; "" if there are none."""
+    """Join sentences with spaces."""
     kept = {f"part{k}": part for k, part in enumerate(parts)}
     return Message(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
 
@@ -234,11 +230,11 @@ class RefusedError(ValueError):
 
 
 class TableRemark(UserWarning):
-    """A remark that the findings of ``inspect`` contain too, so the command line does not repeat it."""
+    """A remark that the command line does not repeat, because the findings of ``inspect`` contain it."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
-    """Warn, with the line of the user's code as the location."""
+    """Warn at the line of the user's code."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
@@ -248,14 +244,14 @@ def dashed(name: str) -> str:
 
 
 def listed(items: Iterable[Any]) -> str:
-    """Join items with commas for the command line; items with a comma are quoted, as in CSV. See :func:`items_of`."""
+    """Join items with commas; quote items that contain commas."""
     text = StringIO()
     csv.writer(text, lineterminator="").writerow(map(str, items))
     return text.getvalue()
 
 
 def items_of(text: str) -> list[str]:
-    """Split a list that :func:`listed` or a user has written, without empty items."""
+    """The inverse of :func:`listed`."""
     rows = csv.reader(StringIO(text), skipinitialspace=True)
     return [item.strip() for row in rows for item in row if item.strip()]
 
@@ -267,7 +263,7 @@ def family_word(family: Any) -> Spelled:
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise ``ValueError`` if the value is not one of the choices, which may include ``None``."""
+    """Raise ``ValueError`` if the value is not a choice."""
     known = [*choices]
     if (value is None or isinstance(value, str)) and value in known:
         return
@@ -277,7 +273,7 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def require_whole(least: int, **values: Any) -> None:
-    """Raise ``ValueError``, with the name, if a value is not a whole number or is less than ``least``."""
+    """Raise ``ValueError`` if a value is not a whole number of at least ``least``."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
@@ -291,12 +287,12 @@ def nearest(name: Any, names: Iterable[Any]) -> str | None:
 
 
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
-    """The end of an error about an unknown choice: a did-you-mean hint, or ``otherwise`` if no choice is close."""
+    """A did-you-mean hint, or ``otherwise`` if no choice is close."""
     close = nearest(asked, choices)
     return otherwise if close is None else f"; did you mean {close!r}?"
 
 
 def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
-    """A did-you-mean hint followed by the choices, such as "families are gaussian, poisson"."""
+    """A did-you-mean hint, and the choices."""
     hint = meant(asked, choices)
     return f"{hint} The {said}" if hint else f"; the {said}"

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Like these libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. But most
-of these libraries replace small probabilities by a constant; setting their parameters for this raises an error.
-Everything else works as usual, except for numbers in :func:`weka`: intervals, exact leave-one-out, unlearning, and full
-Bayes under the same priors with ``set_params(estimate="predictive")``.
+Each preset uses a plug-in estimate, and counts or smooths the classes like the other library. Most of these libraries
+replace small probabilities by a constant; parameters that ask for this raise an error. Everything else works as usual,
+except for numbers in :func:`weka`: intervals, exact leave-one-out, unlearning, and full Bayes under the same priors by
+``set_params(estimate="predictive")``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def sklearn(
 ) -> BayesianNB:
     """The naive Bayes classifiers of scikit-learn.
 
-    Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True and False and columns of 0 and 1 as by
-    ``BernoulliNB``, and a sparse matrix as by ``MultinomialNB``. For mixed types, the likelihoods of the columns are
-    multiplied, and the class probabilities enter once.
+    Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True, False, 0 and 1 as by ``BernoulliNB``, and
+    a sparse matrix as by ``MultinomialNB``. For mixed types, the likelihoods of the columns are multiplied, and the
+    class probabilities enter once.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level; here the levels are the seen levels and
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen levels and
     those of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights, and in
-    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows.
+    ``partial_fit`` only from the rows of the last call. Here it is the weighted variance of all rows.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     laplace : float
         Smoothing of levels; e1071 does not smooth by default.
     threshold, eps : float
-        Arguments of ``predict`` in e1071, which replaces probabilities, densities and standard deviations of at most
-        ``eps`` by ``threshold``. Here both must be 0, which replaces nothing.
+        In e1071, ``predict`` replaces probabilities, densities and standard deviations of at most ``eps`` by
+        ``threshold``. Here both must be 0, so that nothing is replaced.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal. With
-    the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001.
+    To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's default of
+    0.001, rows differ if a level was unseen in a class, or a density underflows to 0.
 
     In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
 
@@ -139,13 +139,13 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     Parameters
     ----------
     prior : {label: probability}, Series or array (class,), optional
-        Class probabilities, which klaR divides by their sum; by default the relative frequencies of the labels.
+        Class probabilities, divided by their sum; by default the relative frequencies of the labels.
     fL : float
         Smoothing of levels; klaR does not smooth by default.
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        An argument of ``predict`` in klaR, which replaces probabilities and densities of 0. Here it must be 0.
+        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. Here it must be 0.
 
     Returns
     -------
@@ -233,8 +233,9 @@ def weka() -> BayesianNB:
     Notes
     -----
     In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
-    both are nearly 1. So the probabilities may differ for a value that lies more than about 6 standard deviations above
-    the mean of every class, or more than about 18 below it. Weka's options ``-K`` and ``-D`` have no counterpart.
+    both are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above the mean
+    of every class, or more than about 18 standard deviations below it. Weka's options ``-K`` and ``-D`` have no
+    counterpart.
 
     Examples
     --------
@@ -248,17 +249,17 @@ def weka() -> BayesianNB:
 
 
 def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> BayesianNB:
-    """A classifier that plugs in the posterior mean. With these priors, it equals the other library's estimate."""
+    """A classifier that plugs in the posterior mean."""
     return BayesianNB(features, class_prior=class_prior, estimate="mean")
 
 
 def _counted_by_n(var_smoothing: float) -> Gaussian:
-    """A Gaussian whose variance has the divisor N: with κ = a = b = 0, the mean of τ is (n/2) / (S/2) = n / S."""
+    """A Gaussian whose variance has the divisor N: the mean of τ is (n/2) / (S/2) = n / S."""
     return Gaussian(NormalGamma(0.0, 0.0, 0.0, 0.0), var_smoothing or None)
 
 
 def _as_in_r(laplace: float) -> ByType:
-    """Families by column type as in R: 0 and 1 are numbers, and no matrix is sparse."""
+    """Families by column type, as in R."""
     number = Gaussian(NormalGamma.reference())
     return ByType(number, Categorical(Dirichlet(laplace)), Bernoulli(Beta(laplace, laplace)), number, None)
 
@@ -285,7 +286,6 @@ def _one_of(name: str, given: Any, read: Mapping[str, Family]) -> Family:
 
 
 def _normalized(prior: Any) -> Any:
-    """Divide class probabilities by their sum, and keep their form."""
     if isinstance(prior, Mapping):
         total = sum(prior.values())
         return {label: p / total for label, p in prior.items()}

@@ -32,10 +32,10 @@ class Precision(Declared):
 class RoundedGaussian(Pointwise[Precision]):
     """A Normal at Weka's estimates of mean and standard deviation, without a posterior.
 
-    The precision h of a column is the mean gap between its neighbouring distinct values. Values are rounded to
-    multiples of h. Mean and standard deviation (divisor: the weight) are computed from the rounded values; the standard
-    deviation is at least h / 6. The probability of a value is that of the interval of width h around it. *Source: the
-    classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
+    The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
+    multiples of h. Mean and standard deviation (divisor: the weight) are computed from the rounded values. The standard
+    deviation is at least h / 6. The probability of a value is that of the interval of width h around the rounded value.
+    *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples
     --------
@@ -110,5 +110,4 @@ NO_MODEL = "Weka's rule is not a probabilistic model, so it cannot be sampled; u
 
 
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:
-    """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²)."""
     return log_interval((np.rint(x / h) * h - mu) / sigma, h / sigma)

@@ -1,6 +1,7 @@
 """Naive Bayes averaged with every forest of edges between columns, beside sums over all forests, one after another."""
 
 import copy
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 
@@ -21,8 +22,10 @@ from bayesnb.statistics.membership import Labels
 
 def of(codes: np.ndarray, sizes: list[int], labels: Labels, shared: bool = True) -> Forests:
     """The forests of rows; the strength and β are those of the class."""
-    pairs = [*combinations(range(len(sizes)), 2)]
-    return Forests(PairCounts.of(np.ascontiguousarray(codes.T), sizes, pairs, labels), shared=shared)
+    columns, pairs = np.ascontiguousarray(codes.T), [*combinations(range(len(sizes)), 2)]
+    whole, alone = np.vstack([columns, np.zeros_like(columns[:1])]), [(k, len(sizes)) for k in range(len(sizes))]
+    counts = PairCounts.of(columns, sizes, pairs, labels), PairCounts.of(whole, [*sizes, 1], alone, labels)
+    return Forests(*counts, shared=shared)
 
 
 CASES = [(4, True), (4, False), (5, True), (5, False)]
@@ -100,7 +103,7 @@ def case(request):
     n_columns, shared = request.param
     codes, sizes, y = table(n_columns)
     forests = of(codes, sizes, Labels.of(y, 2), shared)
-    return codes, sizes, y, Forests(forests.counts, strength=3.0, beta=0.7, shared=shared)
+    return codes, sizes, y, replace(forests, strength=3.0, beta=0.7)
 
 
 def test_the_evidence_is_the_sum_over_all_forests(case):
@@ -155,17 +158,15 @@ def test_leaving_a_row_out_is_a_fit_without_it(case):
     labels = Labels.of(y, 2)
     for row in range(5):
         rest = np.arange(len(y)) != row
-        refit = Forests(of(codes[rest], sizes, labels[rest]).counts, 3.0, 0.7, forests.shared)
+        refit = replace(of(codes[rest], sizes, labels[rest], forests.shared), strength=3.0, beta=0.7)
         expected = refit.term(codes[[row]])
         found = forests.term(codes[[row]], labels[[row]])
         assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         gap = codes[[row]].copy()
         gap[0, 1] = -1
         of_gap = Labels.of(np.append(y[rest], y[row]), 2)
-        counts = of(np.vstack([codes[rest], gap]), sizes, of_gap).counts
-        learned = Forests(counts, 3.0, 0.7, forests.shared)
-        # The shares over which a gap is summed know the other rows of its own column in any case.
-        learned.__dict__["_log_margins"] = refit._log_margins
+        learned = of(np.vstack([codes[rest], gap]), sizes, of_gap, forests.shared)
+        learned = replace(learned, strength=3.0, beta=0.7)
         assert_allclose(learned.term(gap, labels[[row]]), refit.term(gap), rtol=1e-12, atol=1e-12)
 
 
@@ -173,17 +174,17 @@ def test_leaving_a_row_out_is_a_fit_without_it(case):
 def test_a_row_of_weight_below_one_is_left_out_as_such(case, weight):
     codes, sizes, y, forests = case
     weights = np.where(np.arange(len(y)) == 3, weight, 1.0)
-    counts = of(codes, sizes, Labels(y, weights, 2)).counts
     rest = np.arange(len(y)) != 3
-    refit = Forests(of(codes[rest], sizes, Labels.of(y[rest], 2)).counts, 3.0, 0.7, forests.shared)
-    found = Forests(counts, 3.0, 0.7, forests.shared).term(codes[[3]], Labels(y[[3]], weights[[3]], 2))
+    each = of(codes, sizes, Labels(y, weights, 2)), of(codes[rest], sizes, Labels.of(y[rest], 2))
+    whole, refit = (replace(one, strength=3.0, beta=0.7, shared=forests.shared) for one in each)
+    found = whole.term(codes[[3]], Labels(y[[3]], weights[[3]], 2))
     assert_allclose(found, refit.term(codes[[3]]), rtol=1e-10, atol=1e-10)
 
 
 def test_the_strength_and_the_prior_of_roots_have_the_largest_evidence(case):
     *_, forests = case
     chosen = forests.chosen()
-    every = [Forests(forests.counts, a, b, forests.shared).log_gain for a in STRENGTHS for b in ROOTS]
+    every = [replace(forests, strength=a, beta=b).log_gain for a in STRENGTHS for b in ROOTS]
     assert chosen.log_gain >= max(every) - 1e-6
 
 
@@ -256,10 +257,15 @@ def test_independent_columns_are_naive_bayes_and_copies_have_an_edge():
 def test_parts_merged_and_forgotten_rows_and_files_give_the_same_model(tmp_path):
     codes, _, y = table(4, n=80)
     X = pd.DataFrame({f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)})
+    X.loc[[3, 70], "c1"] = X.loc[70, "c2"] = None
     whole = nb.BayesianNB(dependence="forests").fit(X, y)
     first = nb.BayesianNB(dependence="forests").fit(X[:50], y[:50])
     parts = copy.deepcopy(first).partial_fit(X[50:], y[50:])
     assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-12)
+    found, of_parts = (nb.checks.forests(clf).attrs for clf in (whole, parts))
+    low, high = found["log_gain_bounds"]
+    assert low < found["log_gain"] < high
+    assert_allclose(of_parts["log_gain_bounds"], (low, high), rtol=1e-12)
     assert_allclose(copy.deepcopy(parts).forget(X[50:], y[50:]).predict_proba(X), first.predict_proba(X), atol=1e-12)
     rest = copy.deepcopy(first).discount(0).partial_fit(X[50:], y[50:])
     assert_allclose(copy.deepcopy(first).merge(rest).predict_proba(X), whole.predict_proba(X), atol=1e-12)
@@ -276,22 +282,71 @@ def test_real_columns_keep_the_cells_of_the_first_part_and_are_counted_exactly()
     assert_allclose(first.merge(rest).predict_proba(X), parts.predict_proba(X), atol=1e-12)
 
 
-def test_a_gap_of_a_learned_row_is_nearly_summed_over():
+def with_gaps(codes: np.ndarray, sizes: list[int], gaps: list[tuple[int, int]]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The rows with gaps at these (row, column), and all their completions."""
+    known, every = codes.copy(), []
+    for cells in product(*(range(sizes[column]) for _, column in gaps)):
+        every.append(codes.copy())
+        every[-1][tuple(np.transpose(gaps))] = cells
+    known[tuple(np.transpose(gaps))] = -1
+    return known, every
+
+
+def log_naive(codes: np.ndarray, sizes: list[int], y: np.ndarray, a: float) -> float:
+    """ln of the evidence of the known cells under naive Bayes."""
+    each = [(codes[(y == c) & (codes[:, k] >= 0)][:, [k]], size) for c in range(2) for k, size in enumerate(sizes)]
+    return sum(log_evidence(of_class, [size], np.array([-1]), a) for of_class, size in each)
+
+
+def test_gaps_of_learned_rows_are_exact_in_forests_without_a_missing_parent_of_a_known_cell():
     codes, sizes, y = table(4)
-    gap = codes.copy()
-    gap[7, 2] = -1
-    forests = Forests(of(gap, sizes, Labels.of(y, 2)).counts, 3.0, 0.7)
-    filled = np.repeat(codes[None], sizes[2], axis=0)
-    filled[:, 7, 2] = np.arange(sizes[2])
-    rows = table(4, seed=1, n=3)[0]
+    known, every = with_gaps(codes, sizes, [(7, 2), (9, 2), (9, 3), (12, 0), (14, 2)])
+    forests, parents = replace(of(known, sizes, Labels.of(y, 2)), strength=3.0), every_forest(4)
+    exact = logsumexp(
+        [sum(log_evidence(each[y == c], sizes, parents, 3.0) for c in range(2)) for each in every], axis=0
+    )
+    counted = np.where(parents >= 0, forests.log_w.sum(0)[np.arange(4), parents], 0.0).sum(1)
+    counted += log_naive(known, sizes, y, 3.0)
+    lost = (known[:, None] >= 0) & (np.append(known, np.zeros((len(y), 1), int), axis=1)[:, parents] < 0)
+    without = ~lost.any((0, 2))
+    assert 10 < without.sum() < len(parents) / 2
+    assert_allclose(exact[without], counted[without], rtol=1e-12)
+    assert np.abs(exact - counted).max() > 0.01
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_gaps_in_one_of_two_columns_are_exact(shared):
+    codes, sizes, y = table(2)
+    known, every = with_gaps(codes, sizes, [(7, 1), (9, 1), (12, 1), (14, 1)])
+    forests = replace(of(known, sizes, Labels.of(y, 2), shared), strength=3.0, beta=0.7)
+    before = logsumexp([log_p(each, y, forests) for each in every])
+    assert_allclose(forests.log_gain, before - log_naive(known, sizes, y, 3.0), rtol=1e-12)
+    rows = np.array([[0, 1], [1, 2], [0, -1], [-1, 1]])
     found = forests.term(rows)
-    for k in range(4):
-        some = gap[:, k] >= 0
-        found += margins(codes[some], sizes, y[some], 3.0)[k][:, rows[:, k]].T
-    before = logsumexp([log_p(each, y, forests) for each in filled])
-    for row, c in product(range(len(rows)), range(2)):
-        after = [log_p(np.vstack([each, rows[row]]), np.append(y, c), forests) for each in filled]
-        assert abs(found[row, c] - logsumexp(after) + before) < 0.25
+    for k, row in enumerate(rows):
+        summed = [row[None]] if (row >= 0).all() else with_gaps(row[None], sizes, [(0, int(np.argmin(row)))])[1]
+        for c in range(2):
+            after = [log_p(np.vstack([each, x]), np.append(y, c), forests) for each in every for x in summed]
+            alone = sum(forests._log_margins[u][c, cell] for u, cell in enumerate(row) if cell >= 0)
+            assert_allclose(found[k, c] + alone, logsumexp(after) - before, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_evidence_with_gaps_summed_over_is_within_its_bounds(shared):
+    widths = []
+    for seed in range(4):
+        codes, sizes, y = table(4, seed=seed)
+        gaps = np.random.default_rng(seed).choice(codes.size, 4, replace=False)
+        known, every = with_gaps(codes, sizes, [divmod(int(gap), 4) for gap in gaps])
+        forests = replace(of(known, sizes, Labels.of(y, 2), shared), strength=3.0, beta=0.7)
+        exact = logsumexp([log_p(each, y, forests) for each in every]) - log_naive(known, sizes, y, 3.0)
+        low, high = forests.log_gain_bounds
+        assert low <= exact <= high
+        widths.append(high - low)
+        complete = of(codes, sizes, Labels.of(y, 2), shared)
+        assert_allclose(complete.log_gain_bounds, complete.log_gain, rtol=1e-12)
+    # One gap moves the bounds by less than a nat.
+    assert max(widths) < 4
 
 
 def test_other_questions_answer_or_say_why_not():
@@ -393,8 +448,8 @@ def test_the_mean_over_draws_is_the_predictive(case):
 def test_draws_do_not_depend_on_the_order_of_columns(case):
     codes, sizes, y, forests = case
     order = np.random.default_rng(2).permutation(len(sizes))
-    other = of(codes[::-1, order], [sizes[k] for k in order], Labels.of(y[::-1], 2), forests.shared).counts
-    other, rows = Forests(other, forests.strength, forests.beta, forests.shared), some_rows(len(sizes))
+    other = of(codes[::-1, order], [sizes[k] for k in order], Labels.of(y[::-1], 2), forests.shared)
+    other, rows = replace(other, strength=forests.strength, beta=forests.beta), some_rows(len(sizes))
     chosen = np.random.default_rng(0).integers(2, size=(50, len(rows)))
     for labels in (None, chosen):
         asked = CommonDraws(50, (3,)), labels

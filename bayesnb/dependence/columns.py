@@ -377,13 +377,18 @@ class Cells:
         return np.flatnonzero(self.grid.real & self.shapes)
 
     @property
+    def alone(self) -> tuple[tuple[int, int], ...]:
+        """The columns whose cells are counted alone, as pairs with a column of one cell."""
+        some = range(len(self.grid)) if self.forests else self.shaped.tolist()
+        return tuple((k, len(self.grid)) for k in some)
+
+    @property
     def empty(self) -> bool:
-        return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
+        return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
         """The counts in some rows. The posterior's model determines the Gaussian columns."""
-        alone = [(int(k), len(self.grid)) for k in self.shaped]
-        shapes = counted(self.grid, data, labels, alone, DEPTH)
+        shapes = counted(self.grid, data, labels, self.alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
@@ -423,8 +428,8 @@ class Cells:
 class DependenceStatistics:
     """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
-    ``shapes``, ``leaves`` and ``stops`` count the cells of shapes and the nodes of partitions and of trees. ``near``
-    are the rows of the kernel, and ``rows`` the weight of the rows.
+    ``shapes`` counts the cells of columns alone, ``leaves`` and ``stops`` the nodes of partitions and of trees.
+    ``near`` are the rows of the kernel, and ``rows`` the weight of the rows.
     """
 
     cells: Cells

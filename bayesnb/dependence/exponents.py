@@ -138,6 +138,8 @@ class Exponents:
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, the same in all classes or one per class, without exponents.
+        Learned rows with gaps count for the pairs of their known columns. This is exact if each column with gaps has at
+        most one edge, to a complete column; :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values,
         here and below.

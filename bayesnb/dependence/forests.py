@@ -9,6 +9,10 @@ a/K_u along each margin. The evidence of a forest T, and the sum over all rooted
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
 
 Everything else is a ratio of such sums (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
+
+A learned row with gaps is counted in m(u) if u is known, and in w_uv if both columns are. This is exact for a forest
+that can be directed so that no known cell has a missing parent. Otherwise it is the probability of the known cells if
+such a cell has the frequencies of its column; :attr:`Forests.log_gain_bounds` bounds the difference.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from scipy.special import gammaln
 
 from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.kernels.blocks import slices
-from bayesnb.kernels.forests import drawn_forests, edge_probabilities, log_forests
+from bayesnb.kernels.forests import drawn_forests, edge_probabilities, log_directed_forests, log_forests
 from bayesnb.numerics import Array, log_gamma_draw
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
@@ -81,25 +85,31 @@ class DrawnTerm:
 class Forests:
     """The posterior of the cells, and of one forest per class or (``shared``) of one in all classes.
 
+    ``counts`` are those of pairs of columns, and ``alone`` those of each column, paired with a column of one cell.
     ``strength`` is the total concentration a of the cells of a pair, and ``beta`` the weight of each root: the larger,
     the fewer edges a priori.
     """
 
     counts: PairCounts
+    alone: PairCounts
     strength: float = 4.0
     beta: float = 1.0
     shared: bool = True
 
     @classmethod
-    def of(cls, fine: PairCounts, axes: list[Axis], shared: bool) -> Forests:
+    def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
         """The forests from counts of finer cells, refined along these axes, with strength and β chosen."""
-        cells = [2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes]
-        parts = [
-            each.reshape(len(each), cells[u], each.shape[1] // cells[u], cells[v], -1).sum((2, 4))
-            for (u, v), each in zip(fine.pairs, fine.each(), strict=True)
-        ]
-        counts = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
-        return cls(PairCounts(counts, fine.pairs, tuple(cells)), shared=shared).chosen()
+        cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
+
+        def coarse(fine: PairCounts, sizes: tuple[int, ...]) -> PairCounts:
+            parts = [
+                each.reshape(len(each), cells[u], each.shape[1] // cells[u], cells[v], -1).sum((2, 4))
+                for (u, v), each in zip(fine.pairs, fine.each(), strict=True)
+            ]
+            counts = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+            return PairCounts(counts, fine.pairs, sizes)
+
+        return cls(coarse(pairs, cells[:-1]), coarse(alone, cells), shared=shared).chosen()
 
     def chosen(self) -> Forests:
         """A copy with the strength and β of the largest evidence."""
@@ -159,6 +169,41 @@ class Forests:
     def log_gain(self) -> float:
         """ln p(D) minus that of naive Bayes with the same cells and strength."""
         return float(self._gain(self._log_all, self.beta))
+
+    @property
+    def log_gain_bounds(self) -> tuple[float, float]:
+        """Bounds of :attr:`log_gain` if the gaps of learned rows of weight 1 were summed over.
+
+        Direct the edges of a forest from the roots. Of column v with the parent u, let B be the rows in which both are
+        known, E those in which only v is, and z any completion. By the chain rule, with all parameters integrated out,
+
+            p(v, z_v | u, z_u) = p(v_B | u_B) · p(v_E | v_B, u_B, z_u) · p(z_v | v, u, z_u).
+
+        The last factors are a distribution of the completions, column by column from the roots. The first ones, times
+        p(v_E | v_B), are the evidence as it is counted. So the exact evidence is this evidence times the mean over
+        completions of ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
+
+        Let n be counts in B, and let e_x rows of E have the cell x and e others have another cell. In the numerator,
+        each of the e_x rows has at most the probability max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u),
+        as if y completed all earlier ones, and at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). With the
+        weights times these bounds, the sum over directed forests bounds the exact sum.
+        """
+        a = self.strength
+        low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
+        for (u, v), cells in self._by_pair.items():
+            alpha, above = cells + a / cells[0].size, cells.sum(2, keepdims=True) + a / cells.shape[1]
+            only = np.maximum(self._known[v] - cells.sum(1), 0.0)
+            most, rest = (each[:, None] for each in (np.maximum(only - 1, 0.0), only.sum(1, keepdims=True) - only))
+            own = self._log_evidence(self._known[v]) - self._log_evidence(cells.sum(1))
+            high[:, v, u] = (only * np.log((alpha + most) / (above + most)).max(1)).sum(1) - own
+            low[:, v, u] = (only * np.log(alpha / (above + rest)).min(1)).sum(1) - own
+        found = []
+        for more in (low, high):
+            log_w = self._log_weights[:1] if self.shared else self._log_weights
+            ground = np.full(log_w.shape[:-1], np.log(self.beta))
+            bound = log_directed_forests(log_w + (more.sum(0) if self.shared else more), ground)
+            found.append(self.log_gain + float((bound - log_directed_forests(log_w, ground)).sum()))
+        return found[0], found[1]
 
     @property
     def log_naive(self) -> Array:
@@ -414,19 +459,16 @@ class Forests:
         place = np.argsort(rows, kind="stable")
         return rows[place], filled[place], share[place]
 
+    @property
+    def _known(self) -> list[Array]:
+        """The weight of the rows in each cell of each column, (class, cell), whether or not other columns are known."""
+        return [each[:, :, 0] for each in self.alone.each()]
+
     @cached_property
     def _log_margins(self) -> list[Array]:
-        """The log frequency of each cell of each column by class, (class, cell), averaged over the pairs of the column.
-
-        A pair counts only the rows in which both columns are known.
-        """
-        n = len(self.counts.sizes)
-        seen = [np.zeros((len(self.counts.counts), size)) for size in self.counts.sizes]
-        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
-            seen[u] += cells.sum(2) / (n - 1)
-            seen[v] += cells.sum(1) / (n - 1)
+        """The log probability of each cell of each column by class, (class, cell)."""
         a = self.strength
-        return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in seen]
+        return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in self._known]
 
 
 def _normalized(log_p: Array) -> Array:

@@ -157,7 +157,7 @@ class TermSet:
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None
-        return Forests.of(s.pairs, cells.grid.axes(PAIR_DEPTH), cells.forests == "shared")
+        return Forests.of(s.pairs, s.shapes, cells.grid.axes(PAIR_DEPTH), cells.forests == "shared")
 
     @cached_property
     def joint(self) -> JointTerm:

@@ -25,8 +25,10 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     DataFrame (edge, ...)
         ``first``, ``second``: the columns; ``class``: the class, if each has a forest; ``probability``: of the edge
         given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. ``attrs["log_gain"]`` is
-        the log evidence less ``attrs["log_naive"]``, that of naive Bayes on the same cells; ``attrs["strength"]`` and
-        ``attrs["beta"]`` are the hyperparameters with the largest evidence; ``attrs["says"]`` is a sentence.
+        the log evidence minus that of naive Bayes on the same cells; ``attrs["log_gain_bounds"]`` are its bounds if
+        the gaps of learned rows were summed over; ``attrs["log_naive"]`` is the log probability that there are no
+        edges; ``attrs["strength"]`` and ``attrs["beta"]`` are the hyperparameters with the largest evidence;
+        ``attrs["says"]`` is a sentence.
 
     Raises
     ------
@@ -59,7 +61,8 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     if held is None:
         frame.attrs["says"] = Message("There are no two columns between which an edge could be.")
         return frame
-    frame.attrs |= {"log_gain": held.log_gain, "strength": held.strength, "beta": held.beta}
+    frame.attrs |= {"log_gain": held.log_gain, "log_gain_bounds": held.log_gain_bounds}
+    frame.attrs |= {"strength": held.strength, "beta": held.beta}
     frame.attrs["log_naive"] = held.log_naive[:1] if shared else held.log_naive
     frame.attrs["says"] = Message(
         "{n} of {every} edges are more probable than not; the edges raise the log evidence by {gain:,.1f} nats over "

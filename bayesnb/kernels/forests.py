@@ -40,6 +40,22 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     return total
 
 
+def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
+    """As :func:`log_forests`, if the weight of an edge to the parent, (..., child, parent), depends on its direction.
+
+    The elimination is the same (Tutte 1948): an edge to node k continues to the parent of k.
+    """
+    w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
+    for k in range(log_w.shape[-1]):
+        later = slice(k + 1, None)
+        t = np.logaddexp(g[..., k], np.logaddexp.reduce(w[..., k, later], axis=-1, initial=-np.inf))
+        total += t
+        into = w[..., later, k] - t[..., None]
+        w[..., later, later] = np.logaddexp(w[..., later, later], into[..., None] + w[..., k, None, later])
+        g[..., later] = np.logaddexp(g[..., later], into + g[..., [k]])
+    return total
+
+
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """For each eliminated node k: the log weights of its star, (..., later), and the share of each weight of the next
     graph that comes through k, (..., later node, later). The last position is the ground.

@@ -196,7 +196,7 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
         _require_trees(trees, cells.grid)
         n_trees, ends = len(trees), trees.nodes
     fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
-    fits = _counts(statistics.shapes, tuple((int(k), len(cells.grid)) for k in cells.shaped), fine)
+    fits = _counts(statistics.shapes, cells.alone, fine)
     fits = fits and _counts(statistics.pairs, cells.pairs, coarse)
     fits = fits and _counts(statistics.leaves, tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
     fits = fits and _counts(statistics.stops, tuple((k, n_trees) for k in range(n_trees)), (*[ends] * n_trees, 1))

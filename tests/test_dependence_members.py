@@ -8,14 +8,15 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_equal
 from scipy.special import gammaln, logsumexp
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.exponents import Group, Layout
 from bayesnb.dependence.label_trees import STRENGTH, LabelTrees, LabelTreeTerm
-from bayesnb.dependence.learning import LINEAR, TREES, stacked
+from bayesnb.dependence.learning import ALL, FOLDS, LINEAR, NAIVE, TREES, HeldOutRows, mixed, stacked
+from bayesnb.dependence.posterior import tempered
 from bayesnb.families.columns import Coded
 from bayesnb.model.order import Order
 from bayesnb.statistics.membership import Labels
@@ -281,3 +282,40 @@ def test_with_a_dependence_the_loss_after_more_rows_has_no_band():
     assert {"loss", "saving"} < set(found)
     assert not {"lower", "upper"} & set(found)
     assert nb.plots.worth_of_rows(found).axes
+
+
+def test_a_row_is_predicted_by_weights_that_were_learned_without_its_fold() -> None:
+    rng = np.random.default_rng(0)
+    n, fold = 50, np.arange(50) % FOLDS
+    y = rng.integers(2, size=n)
+    log_p = {name: np.log(rng.dirichlet([1.0, 1.0], n)) for name in (NAIVE, ALL)}
+    of = rng.permutation(n)
+    found = HeldOutRows(log_p, Labels.of(y), of, fold).predicted(n)
+    assert found is not None
+    assert_allclose(np.exp(found).sum(1), 1)
+    changed = HeldOutRows(log_p, Labels.of(np.where(fold == 2, 1 - y, y)), of, fold).predicted(n)
+    same = (found == changed).all(1)
+    assert_equal(np.sort(of[fold == 2]), np.flatnonzero(same))
+    assert HeldOutRows(log_p, Labels.of(y), of, fold % 2).predicted(n) is None
+    assert HeldOutRows(log_p, Labels.of(y), np.r_[of[:-1], of[0]], fold).predicted(n) is None
+
+
+def test_a_row_left_out_of_the_exponents_does_not_change_the_weights_of_an_average() -> None:
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(y[:, None], 1.0, (80, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+    clf = nb.BayesianNB(dependence="auto").fit(X, y).classifier_
+    left_out = clf.dependence.rows(clf.posterior, *clf.learned(X, y, None))
+    _, without, codes = clf.dependence.left_out_of_exponents(left_out, 2)
+    exponents, each = clf.dependence.exponents, {}
+    for (name, weight), points in zip(exponents.average.items(), exponents.members, strict=True):
+        assert_allclose(exponents.weights[points].sum(), weight)
+        member = replace(exponents, points=exponents.points[points], average={}, power=1.0)
+        member = replace(member, weights=np.full(len(member.points), 1 / len(member.points)))
+        each[name] = np.log(replace(clf.dependence, exponents=member).left_out_of_exponents(left_out, 2)[1])
+    assert_allclose(without, np.exp(tempered(mixed(each, exponents.average), exponents.power)), rtol=1e-9)
+    # The folds inside the fit give nearly the same score, and every row is in one of them.
+    inside = clf.dependence.held_out
+    assert inside is not None
+    losses = -np.log(without[np.arange(80), codes]).mean(), -inside[np.arange(80), y].mean()
+    assert abs(losses[0] - losses[1]) < 0.1

@@ -56,8 +56,9 @@ def compare(
     beside models whose columns may depend on each other, and the command that fits the recommended model. The row is
     given by --row or --set; otherwise it is the held-out row to whose class naive Bayes gave the smallest probability.
 
-    Dependent models are scored by five folds, or by two folds from 65,536 rows on. If at most a fifth of all rows is
-    scored, one fit without the scored rows is used. With --all, the output also has all scores, the family of each
+    Dependent models are scored by five folds, or by two folds from 65,536 rows on. With up to 600 rows, "auto" is
+    scored by the five folds inside its fit. If at most a fifth of all rows is scored, one fit without the scored rows
+    is used. With --all, the output also has all scores, the family of each
     column, and the class probabilities of the row by each estimate with the interval of p(class | row, parameters)
     under the posterior. With --more, a table shows how further rows would improve the recommended model.
     """

@@ -30,13 +30,16 @@ class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
     The posterior of the columns belongs to the model, and every method takes it. ``weight`` is the total weight of the
-    rows that taught the exponents; ``older`` is true if rows were learned or forgotten since then.
+    rows that taught the exponents; ``older`` is true if rows were learned or forgotten since then. ``held_out`` is log
+    p(c | x) of each learned row, (row, class), from the folds by which an average is weighed; ``None`` if these do not
+    predict every row. Model files do not contain it.
     """
 
     terms: TermSet
     exponents: LearnedExponents
     weight: float
     older: bool = False
+    held_out: Array | None = None
 
     @property
     def spec(self) -> Exponents:
@@ -51,14 +54,14 @@ class Dependence:
 
     def after(self, statistics: DependenceStatistics) -> Dependence:
         """A copy with other statistics, which are now newer than the exponents."""
-        return replace(self, terms=TermSet(statistics), older=True)
+        return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
         """A copy for the classes at these positions; -1 is a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
-        return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
+        return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
         """The rows from which the exponents were learned, each left out of its terms, with the terms of all members.
@@ -161,7 +164,8 @@ class Dependence:
         and the classes.
 
         Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
-        sampling: Gelfand, Dey and Chang 1992).
+        sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average were chosen on held-out rows,
+        so they stay as they are.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -169,9 +173,13 @@ class Dependence:
             part = rows[cut]
             log_p = log_posterior_of_classes(part.terms, part.offset, v, part.alike)
             own = log_p[part.codes, np.arange(len(part.codes))]
-            weight = self.exponents.weights * np.exp(own.min(1, keepdims=True) - own)
-            held.append((np.exp(log_p) @ self.exponents.weights).T)
-            without.append((np.exp(log_p) * (weight / weight.sum(1, keepdims=True))).sum(-1).T)
+            p = np.exp(log_p)
+            held.append((p @ self.exponents.weights).T)
+            for points in self.exponents.members:
+                weight = np.exp(own[:, points].min(1, keepdims=True) - own[:, points])
+                weight *= self.exponents.weights[points].sum() / weight.sum(1, keepdims=True)
+                p[..., points] *= weight
+            without.append(p.sum(-1).T)
             codes.append(part.codes)
         held, without = (np.exp(tempered(np.log(np.concatenate(p)), self.exponents.power)) for p in (held, without))
         return held, without, np.concatenate(codes)

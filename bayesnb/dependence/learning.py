@@ -7,7 +7,7 @@ The members of an average are models of different flexibility, points or distrib
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -114,10 +114,12 @@ def _learned(
         return Dependence(found, as_naive(spec, found, posterior), float(labels.weight.sum()))
     data, order = part_of(data, some), order[some]
     each = _members(found, posterior, data, labels, spec, order)
-    exponents = each[ALL]
+    exponents, predicted = each[ALL], None
     if spec.average:
-        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec, order, each)))
-    return Dependence(found, exponents, float(labels.weight.sum()))
+        held_out = _held_out(found, posterior, data, labels, spec, order, each)
+        exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
+        predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
+    return Dependence(found, exponents, float(labels.weight.sum()), held_out=predicted)
 
 
 def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
@@ -204,8 +206,8 @@ def _held_out(
     spec: Exponents,
     order: Order,
     before: Mapping[str, LearnedExponents],
-) -> tuple[dict[str, Array], Labels]:
-    """The log probabilities of each member of an average for held-out rows, (row, class), and their labels.
+) -> HeldOutRows:
+    """The predictions of held-out rows by each member of an average.
 
     Everything is learned again from the other folds, but trees that were not grown on a row predict it. Rows are dealt
     to folds class by class, and each copy of a row separately. Rows that differ only in names go to one fold.
@@ -234,7 +236,7 @@ def _held_out(
         grid = found.statistics.cells.grid
         term = found.trees.term(grid.ranks(grid.codes(data, len(labels))), left)
         log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)
-    return {name: log_p[name] for name in PRIOR if name in log_p}, labels
+    return HeldOutRows({name: log_p[name] for name in PRIOR if name in log_p}, labels, some, fold)
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
@@ -244,6 +246,31 @@ def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
 
 
 # Averages
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutRows:
+    """log p(c | x) of held-out rows by each member, (row, class); and the label, position and fold of each row."""
+
+    log_p: dict[str, Array]
+    labels: Labels
+    rows: Array
+    fold: Array
+
+    def predicted(self, n: int) -> Array | None:
+        """log p(c | x) of all n rows by the average, (row, class); its members and their weights are learned without
+        the fold of the row. ``None`` unless each row is in one of ``FOLDS`` folds.
+        """
+        folds = int(self.fold.max()) + 1
+        if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
+            return None
+        found = np.empty_like(self.log_p[ALL])
+        for k in range(folds):
+            rest, out = np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)
+            weight, power = stacked({name: p[rest] for name, p in self.log_p.items()}, self.labels[rest])
+            found[self.rows[out]] = tempered(mixed({name: p[out] for name, p in self.log_p.items()}, weight), power)
+        return found
+
 
 SHARES, NAIVE, WEIGHTED, ALL = "class shares", "naive Bayes", "weighted", "all terms"
 
@@ -271,7 +298,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
-    mean = np.log(sum(found[name] * np.exp(p) for name, p in log_p.items()))
+    mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
         """The derivative of the negative log posterior; its root is more precise than a direct minimum."""
@@ -284,6 +311,11 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     if slope(-MOST_LOG_POWER) >= 0:
         return found, float(np.exp(-MOST_LOG_POWER))
     return found, float(np.exp(brentq(slope, -MOST_LOG_POWER, MOST_LOG_POWER, xtol=1e-13)))
+
+
+def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
+    """The logarithm of the weighted mean of the probabilities of the members."""
+    return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -427,6 +428,14 @@ class LearnedExponents:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
         return f"an average, weighed by rows that were left out, of {', '.join(first)} and {last}"
+
+    @property
+    def members(self) -> list[slice]:
+        """The positions of the points of each averaged member; those of all points if no models are averaged."""
+        if not self.average:
+            return [slice(None)]
+        sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
+        return [slice(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
     @property
     def largest(self) -> LearnedExponents:

@@ -41,17 +41,18 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    ``by`` is the number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
-    "given", held out by the caller; "learned", not held out. ``rows`` is the number of rows if they were drawn at
-    random.
+    ``by`` is the number of folds of cross-validation; or "loo", exact leave-one-out; "inside", the folds by which an
+    average is weighed; "once", one fit without the rows; "given", held out by the caller; "learned", not held out.
+    ``rows`` is the number of rows if they were drawn at random.
     """
 
-    by: int | Literal["loo", "once", "given", "learned"]
+    by: int | Literal["loo", "inside", "once", "given", "learned"]
     rows: int | None = None
 
     def __str__(self) -> str:
         said = {
-            "loo": "exact leave-one-out", "once": "one fit without them", "given": "held-out rows",
+            "loo": "exact leave-one-out", "inside": "the five folds inside its fit",
+            "once": "one fit without them", "given": "held-out rows",
             "learned": "the rows that the model has learned",
         }.get(self.by, f"{self.by}-fold cross-validation")  # fmt: skip
         return said if self.rows is None else f"{said} of {self.rows:,} rows drawn at random"

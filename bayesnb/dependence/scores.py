@@ -80,9 +80,9 @@ class Spread:
             found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], part))
         return found
 
-    def blocks(self, layout: Layout, rows: int) -> list[slice]:
+    def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
         """Slices of the rows with limited memory."""
-        return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(POINTS, self.root.shape[1]))))
+        return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
         """Mean (row, class) and covariance (row, class, class) of the scores of rows."""
@@ -270,7 +270,7 @@ def expected_derivatives(
     shared, mixed = np.zeros((n, n)), np.zeros((n, n_classes, width))
     apart = np.zeros((n_classes, width, n_classes, width))
     for block in source():
-        for cut in spread.blocks(layout, len(block.codes)):
+        for cut in spread.blocks(layout, len(block.codes), points):
             rows: Rows = block[cut]
             p, both = expected(*spread.scores(layout, rows.terms, rows.offset, rows.alike), points)
             alike = covariates(layout, rows.alike, len(rows.codes))

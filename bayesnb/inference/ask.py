@@ -99,7 +99,7 @@ def joint_of(
 
 
 def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
-    """Draws of the cell from the predictive of each class, (draw, class); NaN if the drawn value is an atom."""
+    """Draws of the cell from the predictive of each class, (draw, class); NaN for atoms."""
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))
     n_classes = next(iter(theta.values())).shape[1]
@@ -263,7 +263,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """As :func:`joint_of`, for a missing cell of an encoded row; ``before`` is log p(class, row), (class,)."""
+    """As :func:`joint_of`, for a missing cell; ``before`` is log p(class, row), (class,)."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -272,9 +272,7 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, if the cell may turn out to be missing, as ``flag`` indicates. Missing is the last
-    value.
-    """
+    """As :func:`joint_of_cell`, if the cell may turn out to be missing, which is the last value."""
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
     _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
@@ -333,7 +331,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     """Choose the rows without a label to label next, the best first.
 
     The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
-    Houlsby, Huszár, Ghahramani and Lengyel 2011).
+    Houlsby et al. 2011).
 
     Parameters
     ----------
@@ -341,15 +339,15 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         Rows without a label.
     n : int
         Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c
-        (Desautels, Krause and Burdick 2014), so that a batch is not n copies of one row.
+        (Desautels et al. 2014), so that a batch is not n copies of one row.
     draws : int
         Number of draws of the parameters, the same for all rows.
 
     Returns
     -------
     DataFrame (row, ...)
-        In the order of choice, with the index of ``X``: ``information`` in nats at the time of the choice;
-        ``prediction`` and its ``probability`` by the classifier before any choice.
+        In the order of choice, with the index of ``X``. ``information`` is in nats at the time of the choice.
+        ``prediction`` and its ``probability`` are by the classifier before any choice.
 
     Raises
     ------

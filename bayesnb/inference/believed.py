@@ -38,9 +38,9 @@ type Drawn = Parameters | DrawnDependence | DrawnForests
 class Believed:
     """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
 
-    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive"; ``dependence`` are the learned exponents,
-    ``None`` for naive Bayes. ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate
-    class prior. ``given`` is what the posterior conditions on besides the learned data.
+    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive". ``dependence`` is ``None`` for naive Bayes.
+    ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
+    what the posterior conditions on besides the learned data.
     """
 
     posterior: Posterior | DrawnPosterior
@@ -66,7 +66,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``, unless ``None``; ``ValueError`` for "row" if terms have exponents."""
+        """A copy with another ``given``, unless None; ``ValueError`` for "row" if terms have exponents."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -86,7 +86,7 @@ class Believed:
 
     @property
     def of_forests(self) -> bool:
-        """Whether the model is an average over forests, which has parameters given the row but no exponents."""
+        """Whether the model is an average over forests, which has no exponents."""
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
@@ -215,7 +215,7 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` holds the seed of the further draws given the row, and the position of ``drawn`` among all parts.
+        ``seed`` is a pair: the seed of further draws given the row, and the position of ``drawn`` among all parts.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -228,8 +228,8 @@ class Believed:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
         The result is (row, 2, 3): total, aleatoric and epistemic entropy, and their Monte Carlo standard errors. The
-        epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). With ``given="row"``,
-        the mean of the draws is known to be the predictive, exp(``log_p``), (row, class).
+        epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). Given the row, the mean
+        of the draws is the predictive, exp(``log_p``), (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:

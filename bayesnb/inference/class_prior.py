@@ -48,11 +48,6 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     ConvergenceWarning
         If ``tol`` was not reached.
 
-    Notes
-    -----
-    The objective is concave, with slope Σ_i p(x_i | c) / p(x_i | π) in π_c. So no π is better than the current one by
-    more than the largest slope minus the number of rows. The loop stops if this bound is at most ``tol``.
-
     References
     ----------
     Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities.
@@ -68,7 +63,8 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
     require_whole(1, max_iter=max_iter)
     share = np.exp(normalize(log_likelihood))
-    # The objective is concave, so EM reaches the maximum from every positive start.
+    # The objective is concave, so EM reaches the maximum from every positive start. Its slope in π_c is
+    # Σ_i p(x_i | c) / p(x_i | π). So another π is better by at most the largest slope minus the number of rows.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     gap = np.inf
     for n_iter in range(1, max_iter + 1):
@@ -99,7 +95,7 @@ TUNE = 100
 def interval_of_shares(
     log_likelihood: Array, quantiles: tuple[float, float], draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Two quantiles of each class frequency, (2, class), by :func:`draw_shares`, and the largest Monte Carlo error."""
+    """Two quantiles of each class frequency, (2, class), and the largest Monte Carlo error."""
     from arviz_stats.base import array_stats
 
     drawn = draw_shares(log_likelihood, draws, rng)
@@ -139,8 +135,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Parameters
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
-        Class probabilities for all rows, by label or in the order of ``classes_``, are fixed. A Dirichlet prior is
-        updated with the learned labels. An array (row, class), or a DataFrame with a column per class, holds class
+        Class probabilities, by label or in the order of ``classes_``, hold for all rows. A Dirichlet prior is updated
+        with the learned labels. An array (row, class), or a DataFrame with a column per class, holds class
         probabilities for each row to predict.
 
     Returns
@@ -195,7 +191,7 @@ def estimate_class_prior(
     Returns
     -------
     Series (class,)
-        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"), whose ``attrs["mcse"]`` is
+        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"). Its ``attrs["mcse"]`` is
         the largest Monte Carlo standard error of a bound.
 
     Notes

@@ -51,7 +51,7 @@ class Classifier(FittedModel):
 
     ``em`` is the result of EM. The statistics then include expected counts, and ``expected`` is true. ``declared`` are
     the classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line
-    reads the file; ``record`` holds the name of the table and the scores at its fit. ``seed`` is the ``random_state``.
+    reads the file. ``record`` holds the name of the table and the scores at its fit.
 
     Examples
     --------
@@ -88,8 +88,7 @@ class Classifier(FittedModel):
         draws: Mapping[Any, Draws] | None = None,
         **others: Any,
     ) -> Classifier:
-        """A classifier from sufficient statistics and a class prior; features with posterior draws in ``draws`` are not
-        sampled again.
+        """A classifier from sufficient statistics and a class prior. Features with ``draws`` are not sampled again.
 
         Raises
         ------
@@ -168,7 +167,7 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table; warns about unseen levels and texts without known words."""
+        """The encoded columns of a table. Unseen levels, and texts without known words, raise a warning."""
         table = self.schema.through(table)
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
@@ -193,7 +192,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """:meth:`encoded` for the labelled rows; ``ValueError`` if a row cannot be left out."""
+        """As :meth:`encoded`, for the labelled rows; ``ValueError`` if a row cannot be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -211,7 +210,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """:meth:`log_left_out`, and the contributions of sampled features; ``refit`` samples these again."""
+        """As :meth:`log_left_out`, with the results of sampled features; ``refit`` samples them again."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -375,8 +374,7 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The log density of a Normal at drawn parameters contains the squared distance, which overflows from 1e154 standard
-    deviations on.
+    The square overflows from 1e154 standard deviations on.
 
     Examples
     --------
@@ -401,7 +399,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method: it raises ``FarRowError`` if some impossible rows have a predictive probability above 0."""
+    """Decorate a method: raise ``FarRowError`` if some impossible rows have a predictive probability above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -45,10 +45,10 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame (column, ...)
-        The most informative column comes first. ``alone``: decrease in log loss per row, in nats, from the class
-        frequencies to a model with only this column. ``without``: increase in log loss without this column, negative if
-        that helps. ``alone_se`` and ``without_se`` are their standard errors. ``attrs["says"]`` is a sentence, which
-        for naive Bayes names columns that are better left out.
+        The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from the class
+        frequencies to a model with only this column. ``without`` is the increase in log loss without this column,
+        negative if leaving it out helps. ``alone_se`` and ``without_se`` are standard errors. ``attrs["says"]`` is a
+        sentence. For naive Bayes, it names columns that are better left out.
 
     Notes
     -----
@@ -96,7 +96,7 @@ def _error(gains: Array) -> float:
 
 
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:
-    """Name the most informative columns, and for naive Bayes also the harmful ones."""
+    """A sentence that names the most informative columns, and for naive Bayes also the harmful ones."""
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
     named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())
@@ -120,12 +120,13 @@ DRAWN = 512
 
 
 def information(classifier: Classifier) -> dict[Any, float]:
-    """The mutual information of the class and each feature by itself under the learned model, in nats.
+    """The mutual information, in nats, of the class and each feature by itself under the learned model.
 
-    No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
-    posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the answer
-    does not depend on their order. NaN if a feature has no posterior from which values can be drawn.
+    NaN if a feature has no posterior from which values can be drawn.
     """
+    # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
+    # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
+    # answer does not depend on their order.
     whole, found = classifier.posterior, dict[Any, float]()
     if isinstance(whole, DrawnPosterior):
         return dict.fromkeys(classifier.schema.features, np.nan)

@@ -34,10 +34,6 @@ class CompiledClassifier:
     second sum is over columns k of zeros and ones, levels, or counts below 256. Any other row, such as a row with a
     missing cell, is passed to ``classifier``. So predictions, warnings and errors are the same as there.
 
-    ``base``, (class,), is the log class probability plus the log densities at the centres of the real columns.
-    ``reals`` are the positions of the real columns. ``curves`` are (m | low | scale | a | b, class, column), where low
-    is the rounding error of m. ``table``, (cell, class), holds the log densities of other columns.
-
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets, deploy
@@ -51,6 +47,9 @@ class CompiledClassifier:
            [0.847, 0.153]])
     """
 
+    # ``base``, (class,), is the log class probability plus the log densities at the centres of the real columns.
+    # ``reals`` are the positions of the real columns. ``curves`` are (m | low | scale | a | b, class, column), where
+    # low is the rounding error of m. ``table``, (cell, class), holds the log densities of other columns.
     classifier: Classifier
     classes: Array
     base: Array
@@ -111,7 +110,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x), up to a constant; raise if the row has to be passed to ``classifier``."""
+        """log p(c, x), up to a constant; raise if ``classifier`` must predict the row."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -157,14 +156,13 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Returns
     -------
     CompiledClassifier
-        It does not change if the estimator learns more rows.
+        The result does not change if the estimator learns more rows.
 
     Raises
     ------
     ValueError
-        If the model has exponents (``dependence``) or a class prior per row; if the family of a column has neither a
-        Normal or Student-t density nor a table of values; or if a column is read as dates, as numbers with marks or as
-        several choices.
+        If the model has a ``dependence`` or a class prior per row, if the family of a column has neither a Normal or
+        Student-t density nor a table of values, or if a column is read as dates, numbers with marks or several choices.
 
     Examples
     --------
@@ -211,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log density at the centre of Normal columns, and their ``curves``, each (class, column)."""
+    """Log density at the centre of Normal columns, then their ``curves``, each (class, column)."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None

@@ -161,7 +161,7 @@ class Conformal:
     """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
     Use ``conformal(clf, X, y)`` to make one. ``by_class`` is true if the guarantee holds within each class. ``scores``,
-    (row,), are the nonconformities of the known rows, None for "full", which needs the rows themselves (``data``).
+    (row,), are the nonconformities of the known rows. They are None for "full", which uses ``data`` instead.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """The share of known rows that are at least as unusual as each row would be with each class.
+        """For each row and class: the share of known rows that are at least as unusual.
 
         Parameters
         ----------
@@ -276,15 +276,15 @@ def conformal(
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows; the guarantee is exact, and each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
-        its coverage is not guaranteed. "split" uses rows that were not learned; its guarantee is exact, even with a
+        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out. It is as fast as predicting, but
+        its coverage is not guaranteed. "split" uses rows that were not learned. Its guarantee is exact, even with a
         ``dependence``.
 
     Returns
     -------
     Conformal
-        It does not change if the estimator learns more rows.
+        The result does not change if the estimator learns more rows.
 
     Raises
     ------
@@ -294,10 +294,9 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others; sets from such scores are the
-    smallest on average (Sadinle, Lei and Wasserman 2019). "loo" is the *jackknife*; the *jackknife+* (Barber, Candès,
-    Ramdas and Tibshirani 2021) would guarantee 1 - 2α. The guarantee of "full" and "split" requires levels and bins
-    that do not depend on the learned rows.
+    The score of a row with a class is minus the log-odds of the class against all others. Such scores give the smallest
+    sets on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do not
+    depend on the learned rows.
 
     References
     ----------

@@ -1,14 +1,7 @@
 """Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
 The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
-naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). Let class c have the share t_c of the total
-concentration s. Then f_c(t_c) and h_c(t_c) are the logarithms of the smallest and the largest J_c ∝ p(c, x).
-``docs/how-to/how-much-the-prior-matters.md`` derives the bounds from these functions:
-
-* f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So dominance and upper
-  probabilities are convex problems.
-* If no learned cell is missing, exp(h_k) is convex. Then only one t_k besides t_c is above 0 at the lower probability
-  of c, and a search in one dimension for each k finds it. Otherwise exchanges of shares search for a local maximum.
+naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008).
 """
 
 from __future__ import annotations
@@ -61,13 +54,12 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The logarithms f and h of the smallest and largest J, as functions of t.
+    """The logarithms f and h of the smallest and largest J ∝ p(class, row), as functions of the share t.
 
-    ln J is the sum of a part without t and of a part that depends on t. ``low`` and ``high``, (row, class), are the
-    part without t for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the
-    number of learned cells equal to the row's cell, NaN if missing. ``seen``, (class, column), are numbers of learned
-    cells. ``rows``, (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class
-    probabilities.
+    ln J is a part that does not depend on t plus a part that does. ``low`` and ``high``, (row, class), are the first
+    part for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the number of
+    learned cells equal to the row's cell. ``seen``, (class, column), is the number of learned cells. ``rows``,
+    (class,), is ``None`` if ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array
@@ -83,11 +75,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """ln of the smallest J at shares t, (..., row, class), and its derivative in t."""
+        """Log of the smallest J ∝ p(class, row) at shares t, (..., row, class), and its derivative in t."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln of the largest J at shares t, and its derivative in t."""
+        """Log of the largest J ∝ p(class, row) at shares t, and its derivative in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -101,10 +93,16 @@ class Bounds:
 
 
 def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
-    """Lower and upper probabilities, (row, class), and the pairs of classes with dominance, (row, class, class).
+    """Lower and upper probabilities, (row, class), and dominance between classes, (row, class, class).
 
     ``dominates[i, k, c]`` is True if class k dominates class c in row i.
     """
+    # Let class c have the share t_c of the total concentration s. Then f_c(t_c) and h_c(t_c) are the logarithms of the
+    # smallest and the largest J_c ∝ p(c, x). ``docs/how-to/how-much-the-prior-matters.md`` derives the bounds from two
+    # facts. First, f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So
+    # dominance and upper probabilities are convex problems. Second, exp(h_k) is convex if no learned cell is missing.
+    # Then only one t_k besides t_c is above 0 at the lower probability of c, and a search in one dimension for each k
+    # finds it. Otherwise exchanges of shares search for a local maximum.
     n, classes, columns = bounds.own_low.shape
     parts = [_block(bounds.part(cut)) for cut in slices(n, max(1, CELLS // (GRID * classes**2 * max(1, columns))))]
     lower, upper, dominates = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -127,7 +125,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point where a condition that holds at ``low`` stops holding."""
+    """Bisect to the point where a condition that holds at ``low`` stops to hold."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -145,7 +143,6 @@ def _upper(bounds: Bounds) -> Array:
     others = ~np.eye(classes, dtype=bool)[:, None]
 
     def log_price(t: Array) -> Array:
-        """The logarithm of -d exp(f)/dt."""
         value, slope = bounds.f(t)
         return log(np.maximum(-slope, 0.0)) + value
 
@@ -198,7 +195,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """The shares t, (..., class), after the exchange between classes a and b that maximizes ``value``."""
+    """The shares t after the exchange between classes a and b that maximizes ``value``."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -262,8 +259,8 @@ def predict_credal(
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}
-        How to treat missing cells of nominal columns, learned or predicted: as missing at random, or as any level
-        (Corani and Zaffalon 2008).
+        Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
+        Zaffalon 2008).
 
     Returns
     -------
@@ -337,7 +334,7 @@ def _bounds(
     priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:
-    """Combine all factors; ``cells`` are the codes of levels in the columns with the imprecise Dirichlet model."""
+    """Combine all factors; ``cells`` are the codes of columns with the imprecise Dirichlet model."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
@@ -372,7 +369,7 @@ def _bounds(
 
 
 def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
-    """The weight of each level (or of 0 and 1), (class, column, level), and the number of levels per column."""
+    """The weight of each level, (class, column, level), and the number of levels per column. 0 and 1 are levels too."""
     s = classifier.statistics.features[name]
     if isinstance(s, BinaryCounts):
         return np.stack([s.n - s.ones, s.ones], axis=-1), [2] * s.n.shape[1]
@@ -471,7 +468,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 
         def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
-            """The log density of each cell at positions (0 to 1) within the intervals, (hyperparameter, ...)."""
+            """The log density of each cell at positions (0 to 1) within the intervals."""
             made = {name: between(pair, share, name == "m" or (pair <= 0).any())
                     for (name, pair), share in zip(pairs.items(), shares, strict=True)}  # fmt: skip
             with np.errstate(all="ignore"):

@@ -1,6 +1,4 @@
-"""The posterior distribution of p(class | row, θ) for each row: from the log-odds with two classes
-(``bayesnb.inference.law``), otherwise from draws.
-"""
+"""Posterior draws of class probabilities p(class | row, θ), and intervals from draws."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ class PosteriorDraws:
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate functions of draws, (draw, row, class), and of the slice of their rows in one pass."""
+        """Evaluate functions of draws, (draw, row, class), and of their rows in one pass."""
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
@@ -90,21 +88,19 @@ class PosteriorDraws:
 
 
 def seed_of_rows(seed: Any) -> int:
-    """The seed of the draws given each row; the state of a Generator does not change."""
+    """The seed of the draws given each row. The state of a Generator does not change."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
 def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
-    """The number of values in one draw of all parameters except those ``without``."""
+    """The number of values in one draw of all parameters."""
     return posterior.draw(np.random.default_rng(0), without=without).size
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws.
-
-    The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half of
-    the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
-    """
+    """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws."""
+    # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
+    # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
 
@@ -120,7 +116,7 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """A function for the share of draws in which class ``codes[i]`` is most probable for row i, (row,)."""
+    """A function for the share of draws in which class ``codes[i]`` is most probable for row i."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
@@ -144,8 +140,8 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, the exponents, or
-    the forests, are drawn too; terms of shapes, pairs and joint columns use their predictive.
+    Given the row, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence, exponents
+    or forests are drawn too. Terms of shapes, pairs and joint columns use their predictive.
 
     Parameters
     ----------

@@ -64,9 +64,8 @@ BLOCK = 32
 class Contribution:
     """Contributions of one column, or of all words that occur, to the log-odds of rows.
 
-    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. The interval is computed from ``factor``, a
-    tuple of the family (or OneWord), its posterior and the encoded cells. ``term`` is the position of the column or the
-    bag among the terms.
+    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. ``factor`` is a tuple of the family (or
+    OneWord), its posterior and the encoded cells. ``term`` is the position of the column among the terms.
     """
 
     name: Sequence[Any]
@@ -140,9 +139,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    With the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ) in the two
-    classes. If parameters of different columns are dependent, the contributions do not add up to the log-odds. The
-    difference is the entry "(averaging)".
+    If parameters of different columns are dependent, the contributions do not add up to the log-odds. The difference is
+    the entry "(averaging)".
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -186,7 +184,6 @@ def weighed_terms(
         return entry, log_odds, DrawnLogOdds(among_draws)
 
     def weighed_odds(k: int, log_p: Array, drawn_log_p: Array) -> Array | Any:
-        """The contribution of term k to the log-odds, and draws of it."""
         found = []
         for own, each in ((v[:, k], log_p), (vs[:, None, :, k], drawn_log_p)):
             with np.errstate(invalid="ignore"):
@@ -391,9 +388,9 @@ def explain(
     -------
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
-        "(prior)", then one entry per column, or one per word of a bag of words. The last entry, "(total)", is the sum:
-        the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. An
-        unseen level counts as ``missing``, but is shown under ``value``.
+        "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
+        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. An unseen level
+        counts as ``missing``, but is shown under ``value``.
 
     Notes
     -----

@@ -54,11 +54,11 @@ def fill_in(
     Returns
     -------
     DataFrame (row and column, ...)
-        The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
-        ``probability`` is that of the value, NaN for real numbers; ``lower`` and ``upper`` are the equal-tailed
-        interval of counts and real numbers. The distribution: ``probability`` by row, column and value; the values of a
-        real column are quadrature nodes. ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of
-        words, and counts whose exposure is missing.
+        The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``probability`` is
+        the probability of ``value``, NaN for real numbers. ``lower`` and ``upper`` are the equal-tailed interval of
+        counts and real numbers. The distribution: ``probability`` by row, column and value. The values of a real column
+        are quadrature nodes. ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of words, and
+        counts whose exposure is missing.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def fill_in(
 
     Notes
     -----
-    Each missing cell is predicted from the known cells of its row, and by naive Bayes even with a ``dependence``.
+    Cells are predicted by naive Bayes, even with a ``dependence``.
 
     Examples
     --------

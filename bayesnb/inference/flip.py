@@ -1,14 +1,4 @@
-"""What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors.
-
-Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
-predicted row. Both counts include the concentrations of the prior. Remove k rows of the class; s_f of them agree in
-column f, and t_f are not missing there. Then the log joint of the class is, up to a constant,
-
-    ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
-
-:func:`best_removal` finds the removals that change this score most, by branch and bound
-(``docs/theory/price-of-a-plug-in.md``).
-"""
+"""What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors."""
 
 from __future__ import annotations
 
@@ -47,10 +37,17 @@ class Patterns:
 
     ``agrees``, (pattern, column), is 1 if the cell equals the cell of the predicted row. ``present``, (pattern,
     column), is 1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` and
-    ``total``, (column,), are o_f and T_f. ``log_class(k)`` is the term of the class probability after k rows were
-    removed.
+    ``total``, (column,), are the numbers of agreeing and of known cells, prior concentrations included.
+    ``log_class(k)`` is the term of the class probability after k rows were removed.
     """
 
+    # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
+    # predicted row. Both counts include the concentrations of the prior. Remove k rows of the class; s_f of them agree
+    # in column f, and t_f are not missing there. Then the log joint of the class is, up to a constant,
+    #
+    #     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
+    #
+    # ``docs/theory/price-of-a-plug-in.md`` has the bounds.
     agrees: Array
     present: Array
     members: list[Array]
@@ -88,7 +85,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the log of a count for one removed row, and per row for j rows."""
+        """The decrease in the log of a count for the first removed row, and per row for j rows."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -138,7 +135,7 @@ class Flip:
 
     ``other`` is the prediction without these rows, or None if no removal was found. ``contamination`` is NaN if no
     column has levels or zeros and ones. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the
-    prediction. :func:`flip` describes the other fields.
+    prediction.
     """
 
     label: Any
@@ -174,8 +171,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one, and
-    fewer rows may suffice.
+    The number of rows is proved to be the smallest if all columns have levels or are 0 and 1. Otherwise rows are
+    removed one by one, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -202,7 +199,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep their scale. A class whose rows are all removed still exists.
+    Priors keep their scale. A class without rows still exists.
 
     References
     ----------
@@ -253,7 +250,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """o_f and T_f by feature, (2, class, column), for known cells of columns that have a table."""
+    """Numbers of agreeing and of known cells by feature, (2, class, column), for known cells with a table."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -280,7 +277,7 @@ def _patterns(
 
 
 def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
-    """The term of the class probability in the score, up to a constant, as a function of k."""
+    """The term of the class probability in the score, as a function of k."""
     label = classifier.posterior.label
     if isinstance(label, Dirichlet):
         return lambda k: float(np.log(label.alpha[c] - k))
@@ -368,7 +365,6 @@ def _power(classifier: Classifier, asked: Data, top: int) -> float:
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
 
     def lead(log2: float) -> float:
-        """The lead of the predicted class in the log joint; NaN if a prior is improper."""
         try:
             with np.errstate(all="ignore"):
                 (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)

@@ -23,12 +23,12 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     Returns
     -------
     DataFrame (edge, ...)
-        ``first``, ``second``: the columns; ``class``: the class, if each has a forest; ``probability``: of the edge
-        given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. ``attrs["log_gain"]`` is
-        the log evidence minus that of naive Bayes on the same cells; ``attrs["log_gain_bounds"]`` are its bounds if
-        the gaps of learned rows were summed over; ``attrs["log_naive"]`` is the log probability that there are no
-        edges; ``attrs["strength"]`` and ``attrs["beta"]`` are the hyperparameters with the largest evidence;
-        ``attrs["says"]`` is a sentence.
+        ``first`` and ``second`` are the columns. ``class`` is given if each class has a forest. ``probability`` is the
+        probability of the edge given the data. ``log_bayes_factor``, in nats, is of dependence of the two columns
+        alone. ``attrs["log_gain"]`` is the log evidence minus the log evidence of naive Bayes on the same cells, and
+        ``attrs["log_gain_bounds"]`` are its bounds if the gaps of learned rows were summed over. ``attrs["log_naive"]``
+        is the log probability that there are no edges. ``attrs["strength"]`` and ``attrs["beta"]`` are the
+        hyperparameters with the largest evidence. ``attrs["says"]`` is a sentence.
 
     Raises
     ------

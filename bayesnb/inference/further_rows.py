@@ -127,7 +127,7 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw. The band is of their mean loss.
+        Number of rows to predict at each draw. The band covers their mean loss.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -135,15 +135,15 @@ def worth_of_rows(
     -------
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
-        ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price`` the
-        regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the number of further rows from which
-        its regret is at most ``bound``, or infinity.
+        ``rows`` rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price`` the regret of
+        each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows from which the regret is at
+        most ``bound``, or infinity.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, each row has its own class prior, a number is
-        negative, or the learned rows are not passed although columns depend on each other.
+        If a feature is sampled, unlabelled rows were learned, each row has its own class prior, a number is negative,
+        or the learned rows are not passed although there is a ``dependence``.
 
     Notes
     -----
@@ -246,7 +246,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """Decrease in the expected loss of each row because its label took part in learning the exponents, (row,)."""
+    """Decrease in each row's expected loss because its label taught the exponents, (row,)."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).

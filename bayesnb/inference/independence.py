@@ -90,8 +90,8 @@ class Independence:
     def advice(self) -> str | None:
         """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
-        "pairwise" if the score of a dependent pair is significant by Bonferroni's bound, otherwise "weighted" if the
-        log-odds are too large or too small.
+        "pairwise" is advised if the score of a dependent pair is significant by Bonferroni's bound. Otherwise
+        "weighted" is advised if log-odds are too large or too small.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -222,14 +222,13 @@ def audited(
 ) -> Independence:
     """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
 
-    Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
-    sixteen intervals for the gain and for monotone dependence.
-
     Raises
     ------
     ValueError
         If there are too many columns to search for pairs, or leave-one-out is not exact.
     """
+    # Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
+    # sixteen intervals for the gain and for monotone dependence.
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
     called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
@@ -246,7 +245,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The cells of the columns, and the counts of all pairs by coarse and by fine cells."""
+    """The cells of the columns, and the counts of all pairs by coarse and fine cells."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
@@ -328,7 +327,6 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     independent = a[:, :, None] * b[:, None, :]
 
     def information(p: Array) -> Array:
-        """Mutual information of cell frequencies p, (..., class, first cell, second cell)."""
         first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
         return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
 

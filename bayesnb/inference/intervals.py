@@ -29,7 +29,7 @@ def intervals_of(
     shares: Sequence[float],
     offset: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors, NaN for the formula."""
+    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors; NaN without draws."""
     if not by_formula:
         return answers.intervals(data, n_rows, shares, offset)
     found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
@@ -37,7 +37,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Quantiles of both class probabilities and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """Quantiles of both class probabilities, and Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:
@@ -80,15 +80,15 @@ def predict_interval(
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses it if it
-        is available and close (``docs/theory/saddlepoint.md``); otherwise it uses exact draws with the estimator's seed
-        (0 by default). If 4,000 draws of all columns do not fit into memory, the log likelihood of each class is drawn
-        by a similar approximation.
+        "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses
+        "saddlepoint" if it is available and accurate (``docs/theory/saddlepoint.md``), and otherwise exact draws with
+        the estimator's seed (0 by default). If 4,000 draws of all columns do not fit into memory, the log likelihood of
+        each class is drawn by a similar approximation.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ. "row", the default, is p(θ | D, x); "data" is p(θ | D), for a row that was chosen without
-        regard to θ. With exponents, "data" is the default, and "row" raises.
+        The posterior of θ. "row", the default, is p(θ | D, x). "data" is p(θ | D), for a row that was chosen without
+        regard to θ. With exponents, "data" is the default, and "row" raises an error.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and one on expected labels if they were learned."""
+    """Add notes to the ``attrs`` of a frame, and a note on expected labels if they were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS

@@ -49,10 +49,7 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The probability that each label is wrong, (row,), and mean and standard deviation of the number of wrong labels.
-
-    A label of weight 2 counts twice.
-    """
+    """The probability that each label is wrong, (row,), and mean and standard deviation of their weighted number."""
 
     each: Array
     expected: float
@@ -104,13 +101,9 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Which labels are wrong, given fixed class probabilities.
 
-    ``probability``, (row,), is p_i, the probability of the label by a model that was fitted without the row. If classes
+    ``probability``, (row,), is the probability p_i of the label by a model that was fitted without the row. If classes
     overlap, some right labels are improbable, as often as p_i implies. Wrong labels are the *excess* of improbable
-    labels. Let z_i indicate that label i was replaced by another class, with probability ε. Then
-
-        p(y_i | x_i, ε) = (1 - ε) p_i + ε q_i,   q_i = (1 - p_i) / (C - 1),
-
-    and p(z_i | x_i, y_i, ε) = ε q_i over this sum.
+    labels.
 
     Raises
     ------
@@ -128,6 +121,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     >>> round(found.expected, 1), round(found.sd, 1), found.each[[0, -1]].round(2)
     (4.9, 0.3, array([0.  , 0.98]))
     """
+    # Let z_i indicate that label i was replaced by another class, with probability ε. Then p(y_i | x_i, ε) = (1 - ε)
+    # p_i + ε q_i with q_i = (1 - p_i) / (C - 1), and p(z_i | x_i, y_i, ε) = ε q_i over this sum.
     # The log of the sum is concave in ε, so the posterior of ε under a uniform prior has one mode, which bisection
     # finds. Gauss-Legendre quadrature around the mode integrates out ε. Given ε the z_i are independent, which gives
     # the variance of their number.
@@ -161,7 +156,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
 
 def _root(f: Callable[[float], float], start: float, end: float) -> float:
-    """The root of a function that decreases from start to end, by bisection, or an end."""
+    """The root of a function that decreases from start to end, or an end, by bisection."""
     for _ in range(60):
         middle = (start + end) / 2
         start, end = (middle, end) if f(middle) > 0 else (start, middle)
@@ -169,7 +164,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels among ``n``. A note says that it is a rough lower bound."""
+    """A sentence on the expected number of wrong labels; with a note, on a rough lower bound of it."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (
@@ -214,12 +209,12 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        With the index of ``X``, the smallest probability first. ``label`` is the label of the row, and ``probability``
-        its p(y_i | x_i, D without row i) by the chosen estimate; ``suggested`` is the most probable class, with
-        ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the
-        expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two.
-        ``attrs["note"]`` gives the reason if the number is only a rough lower bound; ``sd`` is then NaN.
-        ``attrs["says"]`` states the result as a sentence.
+        With the index of ``X``, the smallest probability first. ``probability`` is p(y_i | x_i, D without row i) of the
+        ``label``, by the chosen estimate. ``suggested`` is the most probable class, with ``suggested_probability``.
+        ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong
+        labels, and ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two. If the number is only a
+        rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as
+        a sentence.
 
     Raises
     ------
@@ -228,9 +223,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    ``wrong`` measures the excess of improbable labels over those that are expected if classes overlap: a share ε of the
-    labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
-    right labels, ε and the parameters jointly.
+    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. A share ε of
+    the labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws
+    the right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).

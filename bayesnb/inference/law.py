@@ -48,10 +48,10 @@ class DrawnLogOdds:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for the rows of a table.
+    """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for each row of a table.
 
-    ``answers`` are draws for outlying rows at which the formula overflows. ``certain``, (row,), is plus or minus
-    infinity if one class is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
+    ``answers`` are draws for outlying rows, where the formula overflows. ``certain``, (row,), is plus or minus infinity
+    if one class is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
     """
 
     answers: PosteriorDraws
@@ -81,7 +81,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Positions and distributions of the drawn rows, the rows with a formula, and the certain rows."""
+        """Positions and distributions of the drawn rows, the rows by formula, and the certain rows."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

@@ -47,16 +47,16 @@ def loo(
     by : {"row", "feature"}
         One result per row, or the term of each column.
     refit : bool
-        Sample a feature again without the row if the importance weights are unreliable; each time takes as long as a
+        Sample a feature again without the row if its importance weights are unreliable. Each time takes as long as a
         fit of the column.
 
     Returns
     -------
     DataFrame (row, ...)
-        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has p(c | x_i, D without row
-        i) of each class, both by the chosen estimate; ``pareto_k`` has one column for each sampled column. By feature:
-        columns (class, term), in nats. "(prior)" is log p(c | D without row i), and each column j has log p(x_ij | c, D
-        without row i), with all parameters integrated out. A prior that was scaled to the data keeps its scale.
+        Let D_i be the data without row i. By row: ``log_density`` is log p(x_i, y_i | D_i), and ``probability`` is p(c
+        | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for each sampled column. By
+        feature: columns (class, term), in nats. "(prior)" is log p(c | D_i), and column j is log p(x_ij | c, D_i), with
+        all parameters integrated out. A prior that was scaled to the data keeps its scale.
 
     Warns
     -----
@@ -66,7 +66,7 @@ def loo(
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights, 0 if the
+    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. It is 0 if the
     feature was sampled again, and NaN if the cell is missing.
 
     With a dependence, the row is left out of the class prior and of all terms, but not of the exponents. So the
@@ -99,7 +99,7 @@ def loo(
 
 
 def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
-    """Leave-one-out log density of each term, for each learned row: columns (class, term)."""
+    """Leave-one-out log density of each term in each learned row: columns (class, term)."""
     data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
     names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)
@@ -114,7 +114,7 @@ SCORED = 2000
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Scores of learned rows, each predicted without itself; a large table is sampled by the content of rows.
+    """Scores of learned rows, each predicted without itself. Large tables are sampled by the content of rows.
 
     A dependence is scored by importance sampling of its exponents, because these have seen the label of the row.
 

@@ -43,8 +43,8 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Infinite if one of the two classes is impossible, NaN if both are. With a dependence, the parameters
-        and the exponents have independent posteriors; with "forests", the moments are those of 4000 draws, and
+        In nats. Infinite if one of the two classes is impossible, NaN if both are. With a dependence, the posteriors of
+        parameters and exponents are independent. With "forests", the moments are taken over 4000 draws, and
         ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or "data".
 
     Raises
@@ -90,16 +90,15 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
     """Exact posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each.
 
-    They are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors of
-    moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
-    derivatives for class c are taken at 1 instead of 0.
-
     Raises
     ------
     ValueError
         For an average of models, if exponents differ between classes, or if a feature is sampled and terms have
         exponents.
     """
+    # The moments are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors
+    # of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
+    # derivatives for class c are taken at 1 instead of 0.
     model = believed.posterior.model
     if not all(family.classes_apart for family in model.features.values()):
         model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
@@ -124,7 +123,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 
 def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """The moments over draws of the parameters and the forests, which have no closed form."""
+    """The moments over draws of the parameters and the forests."""
     answers = PosteriorDraws(believed, DRAWS, 0 if classifier.seed is None else classifier.seed)
     n_classes, found = len(believed.posterior.labels), []
     offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
@@ -147,7 +146,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments under naive Bayes given the data, and the row labelled ``c`` unless ``c`` is None."""
+    """The moments under naive Bayes given the data, and given class ``c`` of the row unless None."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)
@@ -212,9 +211,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 
 
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
-    """Mean, (row, class), and covariance, (row, class, class), of log p(x | θ) over draws, for a row of class c if
-    given.
-    """
+    """Mean, (row, class), and covariance, (row, class, class), of log p(x | θ) over draws, given class c if any."""
     # Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
     n_classes, whole = believed.proper().shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)

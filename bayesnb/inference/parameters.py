@@ -19,7 +19,7 @@ from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, by name; the first entry, "(class)", holds the class probabilities.
+    """The parameters of each feature at a point, by name; "(class)" holds the class probabilities.
 
     A table has one row per class, or per (class, column) if the feature has several columns.
     """
@@ -63,7 +63,7 @@ def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[s
 
 
 def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
-    """Parameters (class,), and the entries of vectors (class, ...) under names such as "mu[0]"."""
+    """Parameters (class,); entries of vectors have names such as "mu[0]"."""
     found = {}
     for what, value in cells.items():
         for place in np.ndindex(value.shape[1:]):
@@ -121,7 +121,7 @@ def softmax_regression(
 
 
 def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
-    """The linear form of a feature whose columns have exponents, (class, column)."""
+    """The linear form of a feature with exponents, (class, column)."""
     if feature.family.whole_rows:
         each = [feature.family.linear(theta)]
     else:
@@ -133,7 +133,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) of squares and products of columns, except those that are all 0."""
+    """Weights (class,) of squares and products of columns, except zero weights."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
@@ -200,18 +200,18 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Returns
     -------
     weights : DataFrame (term, class)
-        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise; for
-        text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), or (column, "ln")
-        for the logarithm of a ``LogNormal``; with ``quadratic`` also (column, other column) for the product, and
-        (column, "ln²").
+        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
+        text, a term is (column, word), and φ is the count of the word. For a number, a term is (column, ""), or
+        (column, "ln") for a ``LogNormal``. With ``quadratic``, (column, other column) is the product, and (column,
+        "ln²") the squared logarithm.
     intercept : Series (class,)
         γ.
 
     Raises
     ------
     ValueError
-        If the log-odds are not linear: for example, a Gaussian whose variance differs between classes (without
-        ``quadratic``), or a predictive that is not a plug-in (use ``estimate="mean"``).
+        If the log-odds are not linear. For example, the variance of a Gaussian differs between classes (without
+        ``quadratic``), or the predictive is not a plug-in (use ``estimate="mean"``).
 
     References
     ----------

@@ -92,9 +92,8 @@ def rounding(x: Array) -> tuple[float, float]:
 class Check:
     """A test statistic of one column, or of two columns, within a class.
 
-    ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the test
-    statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation, which matters if nearly all
-    replicated tables have the same value.
+    ``second`` is -1 if there is only one column. ``scale`` makes the test statistic closer to a Normal. ``resolution``
+    is a lower limit of its standard deviation, needed if nearly all replicated tables have the same value.
     """
 
     statistic: str
@@ -107,7 +106,7 @@ class Check:
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
     """Every test statistic of the rows of one class, and its values, (table, check), for many tables at once.
 
-    ``cells``, (table, row, column), are numbers or codes of levels; NaN if missing, for the same cells in every table.
+    ``cells``, (table, row, column), are numbers or codes of levels. The same cells are missing in every table.
     """
     known = ~np.isnan(cells[0])
     found: list[tuple[Check, Array]] = []
@@ -128,7 +127,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield name, scale, resolution and values of each test statistic of numbers, (table, row)."""
+    """Yield name, scale, resolution and values of each test statistic of x, (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -158,7 +157,7 @@ def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Ar
 
 
 def _longest_run(x: Array) -> Array:
-    """Number of occurrences of the most frequent value of each table, (table,)."""
+    """Number of occurrences of the most frequent value, (table,)."""
     ordered = np.sort(x, axis=1)
     place = np.arange(x.shape[1])
     starts = np.zeros(x.shape, np.intp)
@@ -199,7 +198,7 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
 
 
 def _correlations(x: Array, known: Array) -> Array:
-    """The correlation of every two centred columns, (table, column, column); 0 if a column is constant."""
+    """Correlations of centred columns, (table, column, column); 0 if a column is constant."""
     spread = np.sqrt(np.square(x).sum(axis=1, keepdims=True))
     x = x / np.where(spread > 0, spread, 1.0)
     swapped = np.swapaxes(x, 1, 2)
@@ -213,7 +212,7 @@ def _correlations(x: Array, known: Array) -> Array:
 
 
 def _informations(hot: Array, starts: Array) -> Array:
-    """The mutual information of every two columns of levels, (table, column, column), from indicators."""
+    """Mutual information of columns of levels, (table, column, column), from indicators."""
     joint = np.swapaxes(hot, 1, 2) @ hot
     rows = np.add.reduceat(joint, starts, axis=2)  # the counts of each level where the second column is known
     n = np.add.reduceat(rows, starts, axis=1)
@@ -254,7 +253,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks. It prints as one sentence.
+    """Results of predictive checks, which print as one sentence.
 
     Parameters
     ----------
@@ -449,14 +448,12 @@ def predictive_checks(
     Raises
     ------
     ValueError
-        If a row has no label, rows without a label were learned, a posterior is improper, or there are more than 200
-        columns.
+        If a row, or a learned row, has no label, a posterior is improper, or there are more than 200 columns.
 
     Notes
     -----
-    See ``docs/how-to/does-the-model-fit.md`` for the test statistics and the p-values, which are adjusted for the
-    number of checks. With exponents, only the naive Bayes part is checked. If there are more than 4,096 rows, a random
-    sample is checked.
+    See ``docs/how-to/does-the-model-fit.md`` for the test statistics and p-values. With exponents, only the naive Bayes
+    part is checked. If there are more than 4,096 rows, a random sample is checked.
 
     Examples
     --------
@@ -491,7 +488,6 @@ def predictive_checks(
     observed = np.reshape(cells, (len(columns), n)).T
 
     def checked(tables: Array) -> tuple[list[tuple[Check, Any]], Array]:
-        """The test statistics of each class, with its label, and their values, (table, check)."""
         made = [statistics(tables[:, labels.codes == c], columns) for c in range(labels.n)]
         checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
         return checks, np.concatenate([values for _, values in made], axis=1)

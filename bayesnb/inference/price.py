@@ -32,8 +32,7 @@ ROWS = 1000
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
     """The expected loss per row, (row,), as a function of predicted and true class probabilities, (row, class) each.
 
-    It is the log loss in nats, a loss of 1 per wrong class ("accuracy"), or the loss of the decision of least expected
-    cost.
+    The loss is the log loss in nats, 1 per wrong class ("accuracy"), or the cost of the best decision.
     """
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
@@ -55,7 +54,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of other probabilities than the predictive, (row,); infinite if all of them are 0."""
+    """Regret of predicting ``stated`` instead of ``predictive``, (row,); infinite if ``stated`` is all 0."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
 
@@ -71,8 +70,7 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
     """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
 
-    It measures the difference *if the model is right*. To compare log losses on held-out rows, use
-    :func:`bayesnb.compare`.
+    The regret assumes that the model is right. To compare log losses on held-out rows, use :func:`bayesnb.compare`.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The type of a question for type checkers: a function of a fitted model, and its method."""
+    """The type of a question for type checkers: a function and a method."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -48,7 +48,7 @@ class Asked[**P, R](Protocol):
 
 
 def _sentence(found: Any) -> str | Message:
-    """The answer in words: ``attrs["says"]`` of a table, the ``finding``, or the text."""
+    """The answer in words."""
     if hasattr(found, "attrs"):
         return found.attrs.get("says", "")
     return getattr(found, "finding", "" if isinstance(found, Mapping) else str(found))
@@ -58,10 +58,10 @@ def _sentence(found: Any) -> str | Message:
 class Shown:
     """How the answer of a question is displayed, as a section of the report and on a screen.
 
-    ``lines`` returns the table of the answer, or tables by name. ``says`` returns a sentence. ``notes`` returns a text
-    below the table. ``plot`` is the function of :mod:`bayesnb.plots` that draws the answer. ``asks`` are the arguments
-    that the report passes. ``top`` is the number of lines that are shown. ``advised`` is true if the report uses the
-    model with the recommended dependence, and ``finding`` is true if the report lists the sentence among its findings.
+    ``lines`` returns the table of the answer, ``says`` a sentence, and ``notes`` a text below the table. ``plot`` is
+    the function of :mod:`bayesnb.plots` that draws the answer. ``asks`` are the arguments that the report passes.
+    ``top`` is the number of lines to show. ``advised`` is true if the report uses the model with the recommended
+    dependence, and ``finding`` is true if the report lists the sentence among its findings.
     """
 
     title: str
@@ -108,13 +108,11 @@ class Question:
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters of the question except the model, by name; annotations are text."""
         _, *others = inspect.signature(self.function).parameters.values()
         return {option.name: option for option in others}
 
     @property
     def help(self) -> Mapping[str, str]:
-        """The description of each option, from "Parameters" in the docstring (numpydoc)."""
         said = described(self.function.__doc__ or "")
         return {name: text for name, text in said.items() if name != "model"}
 
@@ -149,12 +147,10 @@ def question[**P, R](
 
         @cache
         def known() -> dict[str, tuple[Any, ...]]:
-            """The allowed values of options with a fixed set of values."""
             return {name: values for name in signature.parameters if (values := choices(function, name))}
 
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Check such options, then call the question with the model's current classifier."""
             try:
                 given = signature.bind(model, *args, **kwargs).arguments if known() else {}
             except TypeError:  # The call below raises it again, with the name of the function.
@@ -181,7 +177,7 @@ def question[**P, R](
 
 
 def listing_questions[C: type](kind: C) -> C:
-    """Put the table in place of "{questions}" in the docstring of a class, if it has one."""
+    """Put the table in place of "{questions}" in the docstring of a class."""
     if kind.__doc__:
         kind.__doc__ = inspect.cleandoc(kind.__doc__).replace("{questions}", if_you_want())
     return kind

@@ -43,8 +43,8 @@ class LogOdds:
     between ``bounds``, where N' takes every real value.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
-    D, x), a mixture over the class of the row, and N gives its weights and components (``docs/theory/saddlepoint.md``).
-    All components share one saddlepoint, the t with N'(t) = z.
+    D, x). This posterior is a mixture over the class of the row, and N gives its weights and components
+    (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
     probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
@@ -66,7 +66,7 @@ class LogOdds:
         offset: Array | float = 0.0,
         power: int = 0,
     ) -> LogOdds:
-        """The log-odds of the classes at two positions."""
+        """The log-odds of the classes at positions a and b."""
         posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
@@ -81,7 +81,7 @@ class LogOdds:
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """Join the columns of one kind in one array, for fast loops."""
+        """Join the columns of one kind, for fast loops."""
         return replace(self, factors=prepared(self.factors, self.n_rows))
 
     @property
@@ -197,9 +197,9 @@ class LogOdds:
         return below
 
     def quantile(self, q: float | Array) -> Array:
-        """The z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number.
+        """The z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number strictly between 0 and 1.
 
-        ``q`` lies strictly between 0 and 1; the distribution function at z is within 1e-6 of it.
+        The distribution function at z is within 1e-6 of q.
         """
         shares = np.atleast_1d(q)
         found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving

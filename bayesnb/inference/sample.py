@@ -19,7 +19,7 @@ from bayesnb.numerics import Array, drawn_codes
 
 @question("new rows", "draws and PyMC", "draws")
 def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
-    """Draw new rows, with a column for the class; with exponents, from the naive Bayes part of the model.
+    """Draw new rows, with a column for the class. With exponents, the rows come from the naive Bayes part of the model.
 
     Parameters
     ----------
@@ -57,7 +57,6 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
 
 
 def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
-    """New encoded rows, (row, column) for each feature, and the codes of their classes."""
     theta = classifier.posterior.draw(rng, (n,)) if classifier.plug_in is None else classifier.plug_in.repeated(n)
     drawn = drawn_codes(theta.log_pi, rng)
     codes = drawn if chosen is None else np.full(n, chosen)
@@ -79,7 +78,7 @@ def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tupl
 
 
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
-    """Encode the rows of X, or draw ``rows`` rows if X is None; return data, number of rows and index."""
+    """Encode the rows of X, or draw rows if X is None; return data, number of rows and index."""
     if X is None:
         rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
         return drawn_rows(classifier, rows, rng)[0], rows, None

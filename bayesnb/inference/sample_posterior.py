@@ -47,20 +47,20 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Number of draws per chain and of chains; 1000 and 4 by default, or the numbers of a sampled feature if these are
-        smaller. If you request more, some of its draws are repeated.
+        Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
+        draws, its numbers are the default; beyond these, its draws are repeated.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
-        features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
-        take the draws of sampled features from the fit.
+        features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. Sampled
+        features keep their draws from the fit.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. X without y are new rows to predict. "gibbs" needs the learned rows, and so does
-        "nuts" if some have no label; the tree then describes only the labelled rows.
+        Rows that the tree describes. X without y are new rows to predict. "gibbs" needs the learned rows. "nuts" needs
+        them if some have no label, and the tree then describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
-        Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
-        "columns", whose arrays are large, (chain, draw, row, column).
+        Groups to add to the default groups, or to require. By default the tree has all groups that can be made, except
+        "columns" with its large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``.
@@ -201,7 +201,7 @@ def sampled_parameters(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """Number of draws per chain and of chains; by default those of the posterior, or 1000 and 4."""
+    """Number of draws per chain and of chains; by default those of the posterior."""
     most_chains, most_draws = classifier.posterior.sizes
     return most_draws if draws is None else draws, most_chains if chains is None else chains
 
@@ -277,8 +277,7 @@ def sampled_exponents(
 ) -> DataTree:
     """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
 
-    Variables are ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells have offsets; and ``d`` (class,
-    deviation) if exponents differ by class.
+    Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
     """
     from xarray import DataTree
 
@@ -348,7 +347,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
+    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -41,9 +41,9 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    ``by`` is the number of folds of cross-validation; or "loo", exact leave-one-out; "inside", the folds by which an
-    average is weighed; "once", one fit without the rows; "given", held out by the caller; "learned", not held out.
-    ``rows`` is the number of rows if they were drawn at random.
+    ``by`` is the number of folds of cross-validation, or a word. "loo" is exact leave-one-out, "inside" the folds by
+    which an average is weighed, "once" one fit without the rows, "given" rows that the caller held out, and "learned"
+    rows that were not held out. ``rows`` is the number of rows if they were drawn at random.
     """
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]
@@ -74,10 +74,10 @@ class Scorecard:
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
         ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
-        the expected score if the predicted probabilities were true, ``frequencies`` that of forecasting the class
-        frequencies, and ``majority`` that of giving the most frequent class probability 1.
+        the expected score if the predicted probabilities were true. ``frequencies`` is the score of the class
+        frequencies as forecast, and ``majority`` the score of certainty of the most frequent class.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. A last column counts rows that are impossible under every class, if any.
+        Numbers of rows. A last column counts impossible rows, if there are any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
         the rows predicted as a class that belong to it; each with its interval.
@@ -130,7 +130,7 @@ class Scorecard:
 
     @property
     def finding(self) -> Message:
-        """The scores in sentences; the log loss decides whether the model beats the class frequencies."""
+        """The scores in sentences."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
         verdict = Message("it is {confidence}", confidence=self.confidence)
@@ -198,7 +198,7 @@ class Scorecard:
 
 
 def percent(share: float) -> str:
-    """A share in percent; with one decimal if it would otherwise round to 0 or 100 %."""
+    """A share in percent, with one decimal if it would round to 0 or 100 %."""
     plain = f"{share:.0%}"
     return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
 
@@ -278,7 +278,6 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
     place = rng.permutation(n) % groups
 
     def grouped(values: Array, by: Array | None = None, size: int = 1) -> Array:
-        """The sum of the values per group and value of ``by``, (group, by)."""
         at = place if by is None else place * size + by
         return np.bincount(at, values, minlength=groups * size).reshape(groups, size)
 
@@ -314,7 +313,7 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
 
 
 def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
-    """The expected scores if the class of each row were drawn from its predicted probabilities."""
+    """The expected scores if each class were drawn from its predicted probabilities."""
     # For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
     # 1 - Σ p². The expected calibration error is a mean over simulations.
     proba = np.exp(log_proba)

@@ -29,8 +29,8 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     dict
         ``accuracy``; ``balanced_accuracy``, the mean recall of the classes that have rows; ``log_loss``, the mean of
         -log p(true class) in nats; ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``,
-        the expected calibration error of the most probable class over bins of equal width (Guo et al. 2017); ``auc`` as
-        in :func:`auc_and_influence`; ``impossible``, the number of impossible rows.
+        the expected calibration error over bins of equal width (Guo et al. 2017); ``auc`` as in
+        :func:`auc_and_influence`; ``impossible``, the number of impossible rows.
     """
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
@@ -68,8 +68,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
         Till 2001). NaN if fewer than two or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
-        Σ_i w_i, with sums over the rows i of class c. These are the centred placements of DeLong, DeLong and
-        Clarke-Pearson (1988).
+        Σ_i w_i, with sums over the rows i of class c. These are the centred placements of DeLong et al. (1988).
     """
     influence = np.zeros(len(codes))
     present = np.unique(codes)
@@ -121,14 +120,13 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """Per row, the bin of its confidence and confidence - [prediction is right]; and the number of bins."""
+    """Per row, the bin of its confidence, and confidence - [prediction is right]; then the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 
 
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
-    """The equal-tailed interval of a share, from k of n rows: the posterior Beta(k + 1/2, n - k + 1/2) under Jeffreys'
-    prior.
+    """The equal-tailed interval of a share, from k of n rows, under Jeffreys' prior Beta(1/2, 1/2).
 
     Its lower end is 0 if k = 0, and its upper end 1 if k = n (Brown, Cai and DasGupta 2001).
     """
@@ -139,7 +137,7 @@ def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
 
 
 def _binned(p: Array, bins: int) -> Array:
-    """The bin of each probability among ``bins`` bins of equal width; 1 is in the last bin."""
+    """The bin of each probability, of equal widths; 1 is in the last bin."""
     return np.minimum((p * bins).astype(int), bins - 1)
 
 
@@ -213,9 +211,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest (variance within a
-    bin, and covariance with the truth) is included in the resolution, so the sum is exact, and the resolution can be
-    slightly below 0.
+    With bins, Murphy's three terms do not add up to the score. The rest (variance within bins, and covariance with the
+    truth) is added to the resolution. So the sum is exact, but the resolution can be slightly below 0.
 
     References
     ----------

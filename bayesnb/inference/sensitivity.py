@@ -67,7 +67,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If a positive parameter would become 0 or negative, so that this power is not integrable.
+        If this power is not integrable, because a positive parameter would become 0 or negative.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
@@ -114,9 +114,9 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The class probabilities (``family`` is None) or a feature, under powers of its prior and its likelihood.
+    """The class probabilities (``family`` is None) or a feature, under powers of prior and likelihood.
 
-    ``s`` is the statistic of the learned rows, or the weight of each class. ``x`` are the cells of the rows to predict.
+    ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
     """
 
     prior: Any
@@ -242,11 +242,11 @@ def sensitivity(
     X : table, optional
         Rows to predict; by default, 200 rows drawn from the model.
     scaling : {"density", "rows"}
-        The meaning of a power s of the prior. "density" raises the density of the parameters to the power s:
-        Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s times:
+        The meaning of a power s of the prior. "density" raises the density of the parameters to the power s, so
+        Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s times, so
         Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
-        Whether the answer has a line for each factor of the model or for each row.
+        Whether a line of the result is a factor of the model or a row.
 
     Returns
     -------
@@ -255,8 +255,8 @@ def sensitivity(
         ``likelihood``. Each row has a largest change of a class probability; ``mean`` and ``largest`` are its mean and
         its maximum over the rows. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
         prior); ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and
-        the values are signed changes of the probability of the predicted class. All changes are per doubling, as slopes
-        at the power 1.
+        the values are signed changes of the probability of the predicted class. All changes are slopes at the power 1,
+        per doubling.
 
     Raises
     ------

@@ -115,7 +115,7 @@ MOST = "1e150"
 
 
 def number(value: float) -> str:
-    """A float as a literal with all its digits and an exponent, so that no database reads a decimal."""
+    """A float as a literal with all its digits and an exponent."""
     return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
 
 
@@ -149,14 +149,14 @@ def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b
 
 
 def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
-    """The density of the interval between two edges that contains the cell."""
+    """SQL of the density of the interval between two edges that contains the cell."""
     below = zip(edges, densities[:-1], strict=True)
     whens = " ".join(f"WHEN {cell} < {number(edge)} THEN {number(value)}" for edge, value in below)
     return f"CASE {whens} ELSE {number(densities[-1])} END" if whens else number(densities[-1])
 
 
 class Query:
-    """The columns that the SELECT reads, the tables that it joins, and a sum of terms per class."""
+    """The parts of the SELECT: columns, tables to join, and a sum of terms per class."""
 
     def __init__(self, classifier: Classifier, dialect: Database) -> None:
         self.classifier, self.dialect = classifier, DIALECTS[dialect]
@@ -188,7 +188,7 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Read a column under a new name; return the name and the condition that a cell is known."""
+        """Read a column under a new name; return this name and the condition that a cell is known."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -200,7 +200,7 @@ class Query:
         return f"x{k}", f"x{k} IS NOT NULL" if text else known(f"x{k}")
 
     def add_feature(self, of: Any, feature: Feature) -> None:
-        """Add the terms of all columns of a feature; ``ValueError`` if SQL cannot express its density."""
+        """Add the terms of all columns of a feature; ``ValueError`` if SQL cannot express them."""
         family = feature.family
         if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
             parts = np.stack(curves_of(self.classifier, of, feature))
@@ -235,7 +235,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add a term with a log density per value; ``beyond`` is the log density of all other values."""
+        """Add a term with a log density per value; ``beyond`` is for all other values."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -292,7 +292,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Names of inner tables begin with ``ROWS``, so that they hide no table of the user."""
+        """The whole SELECT. Inner tables are named ``ROWS``…, so that they hide no table of the user."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -318,7 +318,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for names that the database cannot tell apart, or accepts without such a column."""
+        """Raise ``ValueError`` for names that the database confuses, or accepts without such a column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:
@@ -337,7 +337,7 @@ class Query:
 
 
 def _is_exact(level: Any) -> bool:
-    """Whether a level is a number that a float represents exactly and uniquely among whole numbers."""
+    """Whether a level is a number that a float represents exactly."""
     return isinstance(level, Real) and abs(level) < MOST_EXACT and float(level) == level
 
 
@@ -345,7 +345,7 @@ def _is_exact(level: Any) -> bool:
 def to_sql(
     classifier: Classifier, dialect: Database = "duckdb", table: str = "new_rows", keep: Sequence[str] | str = ()
 ) -> str:
-    """The model as one SELECT, which computes the class probabilities of the rows of a table inside a database.
+    """The model as one SELECT that computes the class probabilities of the rows of a table inside a database.
 
     Parameters
     ----------
@@ -368,9 +368,9 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If the density of a column's family, or its reading (dates, numbers with marks, several choices), cannot be
-        written as SQL; if two columns have the same name in the database; or if :func:`bayesnb.odds.linear_form`
-        refuses the exponents of the model.
+        If a column's family or its reading (dates, numbers with marks, several choices) cannot be written as SQL, if
+        two columns have the same name in the database, or if :func:`bayesnb.odds.linear_form` refuses the exponents of
+        the model.
 
     Notes
     -----

@@ -82,9 +82,9 @@ def uncertainty(
 
     Notes
     -----
-    After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
-    counts. Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, which may lie
-    outside the interval. See ``docs/how-to/uncertainty.md``.
+    After a fit with unlabelled rows, all columns are overconfident, because expected counts replace missing labels.
+    Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, so it may lie outside
+    the interval. See ``docs/how-to/uncertainty.md``.
 
     Examples
     --------

@@ -44,17 +44,16 @@ def verify(
     X : table, optional
         Rows whose predictive probabilities are compared; by default, 20 rows drawn from the model.
     sampler : {"nuts", "gibbs", "exact"}
-        NUTS; a Gibbs sampler, for fits with unlabelled rows; or exact draws, which check the predictive probabilities
-        but not the posterior.
+        "gibbs" is for fits with unlabelled rows. "exact" checks the predictive probabilities but not the posterior.
     draws, chains, random_seed, **arguments
         As in :meth:`sample_posterior`.
     tree : DataTree, optional
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, if some have no label: expect disagreement, because the closed form replaces labels by
-        expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
+        The learned rows, if some have no label. Expect disagreement, because the closed form replaces missing labels by
+        expected counts. For the exponents: the rows from which they were learned, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
-        Check the parameters of the columns; or, with a dependence, the exponents.
+        Check the parameters of the columns or the exponents of a dependence.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-If they do, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the parameters. A bet on
-them, ∏ f(u_t) with a density f, is then a martingale of mean 1. The bet exceeds 1/α at any time with probability at
-most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
+Under this distribution, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the
+parameters. A bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1. The bet exceeds 1/α at any time with
+probability at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Reader(ABC):
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
         """The reader after the values x, (row,), and uniform numbers, (stream, row); NaN in rows without a bet.
 
-        ``chance``, (row,), are uniform random numbers for values of positive probability.
+        ``chance``, (row,), are random numbers that spread a value of positive probability over an interval.
         """
 
 
@@ -62,8 +62,8 @@ class Reader(ABC):
 class Levels(Reader):
     """Counts of levels. Given the counts including the last row, every row is equally probable to be the last.
 
-    Each level has a stream: this level against all others. A column of two levels has one stream. ``places`` maps the
-    codes of cells to positions in ``counts``, or to NaN for levels to skip.
+    Each level has a stream, but a column of two levels has one stream. ``places`` maps the codes of cells to positions
+    in ``counts``, or to NaN for levels to skip.
     """
 
     counts: Array
@@ -146,7 +146,7 @@ class Rates(Reader):
 
 
 def _binomial(k: Array, n: Array, p: Array) -> Array:
-    """P(at most k of n), by the incomplete beta function, because n may exceed 32 bits."""
+    """P(at most k of n), for n that may exceed 32 bits."""
     inner = betainc(np.maximum(n - k, 1), np.maximum(k + 1, 1), 1 - p)
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
 
@@ -250,9 +250,8 @@ class Line:
     """One column in one class, with the evidence against it.
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or of the
-    class. Each stream has one bet. The capital of the line is the largest capital of its bets, divided by the number of
-    bets. ``log_largest`` is the largest log capital so far. ``alarm`` is the row of the stream at which the alarm was
-    raised, or 0. ``path`` holds arrays (2, point) of rows and log capitals.
+    class. The capital of the line is the largest capital of its bets, divided by the number of bets. ``alarm`` is the
+    row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log capitals.
     """
 
     column: Any
@@ -461,7 +460,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
         rows and streams.
     random_state : int
-        Seed of the random numbers between tied values, and of the learned rows that are set aside.
+        Seed for breaking ties and for setting learned rows aside.
 
     Returns
     -------
@@ -477,10 +476,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Notes
     -----
     A line of the table is a column in one class, or the frequency of a class. The evidence of a line is the capital,
-    initially 1, of a bet against the model. Watched are levels, 0/1, counts, and Normal and Log-normal columns. Other
-    columns of numbers need learned rows. Without learned rows, a wrong assumption of normality raises an alarm in the
-    end. If a column of levels has no categorical type, √n learned rows per class are set aside. Levels that none of
-    these rows has, such as new levels, are compared together. Predicted classes cannot replace labels.
+    initially 1, of a bet against the model. Levels, zeros and ones, counts, and Normal and Log-normal columns are
+    watched. Other columns of numbers need learned rows. Without learned rows, a wrong assumption of normality raises an
+    alarm in the end. If a column of levels has no categorical type, √n learned rows per class are set aside. Levels
+    that none of these rows has, such as new levels, are compared together. Predicted classes cannot replace labels.
 
     Examples
     --------

@@ -137,7 +137,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences are ``Text``;
         numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these defaults. "best"
         chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also uses whether a cell is missing
-        (:class:`bayesnb.Missing`), for all columns or for one.
+        (:class:`bayesnb.Missing`). Both apply to all columns or to one column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
         ``classes_``.
@@ -157,15 +157,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other; by default they are independent given the class. Each term of naive Bayes
-        then gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one
-        exponent for all features, and "weighted" one per feature. "pairwise" adds exponents for up to 150 pairs of
-        columns. "auto" averages several such models, trees and a linear model by their predictions of held-out rows;
-        with at most 4,096 rows, the model then keeps the cells of all rows, unlike "auto-counts". "forests" averages
-        naive Bayes with every forest of edges between columns. ``docs/how-to/dependent-features.md`` compares them.
+        How features may depend on each other; by default they are independent given the class. With a dependence, each
+        term of naive Bayes has an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered"
+        has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs
+        of columns. "auto" averages several such models, trees and a linear model by their predictions of held-out rows.
+        With at most 4,096 rows, an "auto" model keeps the cells of all rows; "auto-counts" keeps only counts. "forests"
+        averages naive Bayes with every forest of edges between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of one more class, which stands for all classes that have no rows, such as a new species. By default
-        its probability follows from the number of rows per class (``docs/how-to/none-of-these.md``). Such a model has
+        The name of one more class, for all classes that have no rows, such as a new species. By default its probability
+        follows from the number of rows per class (``docs/how-to/none-of-these.md``). A model with an unknown class has
         no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
@@ -185,8 +185,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     Notes
     -----
     Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
-    probable, ``predict`` returns the first of them. The number of threads, limited by ``numba.set_num_threads`` and
-    ``threadpoolctl.threadpool_limits``, changes no result.
+    probable, ``predict`` returns the first of them. The number of threads changes no result;
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` limit it.
 
     Examples
     --------

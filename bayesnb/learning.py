@@ -1,7 +1,6 @@
 """Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
 
-What is learned is one object, :class:`Learned`, which can be added, subtracted and scaled. ``before`` is the classifier
-before the new rows, or ``None``.
+``before`` is the classifier before the new rows, or ``None``.
 """
 
 from __future__ import annotations
@@ -394,13 +393,7 @@ def with_part(
 def without_rows(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier without some learned rows. A class without remaining rows is removed unless it is named.
-
-    Raises
-    ------
-    ValueError
-        If the rows were evidently never learned, or if no class would be left.
-    """
+    """The classifier without some learned rows. A class without remaining rows is removed unless it is named."""
     before.require_counted("forget is exact for rows that were counted")
     for part in _parts(settings, before, _beside(X, y, sample_weight), y, sample_weight):
         before = _less(settings, before, part)
@@ -463,13 +456,7 @@ def discounted(settings: EstimatorParameters, before: Classifier, factor: float)
 def with_exponents(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier with exponents learned from these rows: all learned rows, or a sample.
-
-    Raises
-    ------
-    ValueError
-        If the settings have no dependence, or if the rows were evidently never learned.
-    """
+    """The classifier with exponents learned from all learned rows or a sample."""
     require_dependence(settings)
     if settings.dependence is None:
         raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
@@ -542,14 +529,7 @@ def _require_names(y: Any, sample_weight: Any) -> None:
 
 
 def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters, the classifier and the content hash of a model file.
-
-    Raises
-    ------
-    FileNotFoundError
-    ModelFileError
-        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
-    """
+    """The parameters, the classifier and the content hash of a model file."""
     file = document.read(path)
     try:
         settings = EstimatorParameters(**file.configuration)
@@ -577,11 +557,6 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
     """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
     Target, EM and exponents of ``before`` are kept; ``others`` are further fields.
-
-    Raises
-    ------
-    ValueError
-        For an invalid setting, or a posterior that the estimate cannot use.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema

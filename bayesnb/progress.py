@@ -1,7 +1,6 @@
 """Progress bars on stderr: shown only on a terminal, for jobs that take more than two seconds, and removed at the end.
 
-A job reports its progress with :class:`Progress` and prints nothing. All running jobs, the outermost first, are one
-display. The display is drawn when a job of the main thread reports; nothing depends on it.
+A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs are one display.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The options of all commands. An option has one name, one default and one meaning in all commands.
 
 Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
-:class:`bayesnb.data.csv_reader.Format`. Their types, defaults and texts are read from the file that
-:mod:`bayesnb.cli.stated` writes. The other options are defined here.
+:class:`bayesnb.data.csv_reader.Format`. :mod:`bayesnb.cli.stated` collects their types, defaults and texts.
 """
 
 from __future__ import annotations
@@ -268,8 +267,7 @@ def command(
 
     ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names
     functions whose parameters are further options. ``epilog`` is by default a text about the last argument. ``names``
-    are the options of a function that accepts any option. ``variants`` maps a parameter to another name in ``OPTIONS``
-    or ``GATHERED``.
+    are the options of a function that accepts any option. ``variants`` maps parameters to other names in ``OPTIONS``.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The lines that are worse than the best by more than two standard errors of the paired difference."""
+        """The lines that are worse than the best line by more than two standard errors."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 

@@ -192,7 +192,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
     Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by position if
-    only another classifier can read them (images).
+    only another classifier can read the cells (images).
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):
@@ -226,10 +226,9 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, int (row,), from the numbers of the rows of its class.
+    """The fold of each row, int (row,), from random numbers per row.
 
-    The key of a number includes the size of the class, not its name, and equal rows are counted within a class. So
-    neither new names of classes nor another order of equal rows change the folds.
+    New names of classes, or another order of equal rows, do not change the folds.
     """
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]

@@ -78,8 +78,8 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
-    If the compiler is already loaded, loops over ``from_`` cells or more use the compiled form. Loading takes about a
-    second, so the compiler is loaded only after numpy has taken about as long.
+    Loading the compiler takes about a second, so the compiler is loaded only after numpy has taken about as long. If it
+    is already loaded, loops over ``from_`` cells or more are compiled.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):

@@ -14,7 +14,7 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, compiled for the types of its first arguments and cached on disk if possible.
+    """The loop in machine code, for the types of its first arguments; cached on disk if possible.
 
     Loops of one ``kind`` may call each other.
     """

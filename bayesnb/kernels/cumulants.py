@@ -131,7 +131,7 @@ def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Arra
     """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
 
     ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing. ``shape`` (class, column, 3) holds a, ln a and
-    R(a). ``base`` (class, column) is the part of the log density that t multiplies: -(ln 2πb)/2.
+    R(a). ``base`` (class, column) is -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

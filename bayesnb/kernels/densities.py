@@ -55,7 +55,7 @@ class Students:
         return cls(location, low, scale, power, top, order, run, powers, in_order)
 
     def each(self, x: Array) -> Array:
-        """Log density of each cell of dense rows, (row, class, column); 0 if missing."""
+        """Log density of each cell, (row, class, column); 0 if missing."""
         away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
         value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
         return np.where(np.isnan(away), 0.0, value)
@@ -110,7 +110,6 @@ def _products_of_runs(
     row).
 
     ``row`` are positions of rows, ordered by class. ``own``, if given, is the only class to compute for each row.
-    ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)

@@ -216,7 +216,7 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,).
+        """The number of independent draws that ``n`` draws of :meth:`log_joint_at` are worth, (row,).
 
         It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w = p(x | θ)
         (Kish 1965).

@@ -134,7 +134,7 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that priors {class: prior} name, with or without rows; an array names all."""
+        """Classes that the class prior or a prior {class: prior} names, even if they have no rows."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -146,9 +146,8 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError`` for sampled features, because ``what`` needs a closed form.
-
-        If ``apart`` is true, also for features whose classes are not independent.
+        """Raise ``RefusedError`` for sampled features, and if ``apart`` is true for features whose classes are not
+        independent.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
@@ -279,7 +278,7 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """What a file holds in addition."""
+        """Other content of a model file."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
@@ -417,7 +416,7 @@ class Posterior:
         return joint
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,)."""
+        """The number of independent draws that ``n`` draws are worth, (row,)."""
         return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
@@ -463,7 +462,7 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and leave-one-out of each sampled
+        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the leave-one-out of each sampled
         feature.
 
         The result is exact for conjugate features. A prior that was scaled to the data keeps its scale.

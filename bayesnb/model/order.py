@@ -79,9 +79,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the head of a column of numbers (row,) is at its high end: the head stays the same if x is
-        negated.
-        """
+        """Whether the head of a column of numbers is its high end; the head does not move if ``x`` is negated."""
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
@@ -94,7 +92,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.
+        """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
 
         If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn, a whole
         number, differ only in names and directions, so they must be treated alike.

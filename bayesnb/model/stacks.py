@@ -63,8 +63,7 @@ def each[T](
 ) -> dict[Any, T]:
     """Call ``ask`` for each feature, or for stacks of features with equal specifications.
 
-    ``ask`` takes the family and the joined values in each of ``given``. ``naming`` returns a context that names a
-    feature in errors.
+    ``ask`` takes the family and the joined values in each of ``given``. ``naming`` names a feature in errors.
     """
     answers = {}
     for family, names in groups(features, n_rows, *given):

@@ -1,8 +1,7 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored next to the JSON, each under its path. Everything else is JSON, with one key that names the
-type if JSON alone does not determine the type. Only a closed list of classes is decoded: names in a document are never
-imported or called.
+Arrays of numbers are stored beside the JSON, each under its path in the JSON. Only a closed list of classes is decoded:
+names in a document are never imported or called.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Raise :class:`BoundaryError` if needed."""
+    """Raise :class:`BoundaryError` if a parameter is too small for a mode."""
     if outside.any():
         where = first(outside)
         raise BoundaryError(
@@ -106,7 +106,7 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 
 
 def require_in_range(name: str, value: Array, allowed: str) -> None:
-    """Raise ``ValueError`` if needed."""
+    """Raise ``ValueError`` for a parameter outside its range."""
     if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
         raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
 
@@ -266,7 +266,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The lower bound of t."""
+        """The t below which ``along`` does not exist."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

@@ -1,6 +1,6 @@
 """Pólya trees, the priors of densities of any shape.
 
-Nodes are numbered level by level, starting at the root. A further row in a cell changes only the nodes above the cell.
+Nodes are numbered level by level, starting at the root.
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ def mass_of_new_class(rows: Array) -> float:
     """The probability that the next row has a new class, from the weights ``rows`` (class,) of the known classes.
 
     Of n rows in K classes, the next row has a new class with probability (1 + d K) / (1 + n) (Pitman and Yor 1997). The
-    discount d is averaged over its posterior: the probability of these class sizes is proportional to ∏_{k<K} (1 + k d)
-    ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row. See ``docs/how-to/none-of-these.md``.
+    discount d is averaged over its posterior. The probability of the class sizes n_k given d is proportional to ∏_{k<K}
+    (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
@@ -275,11 +275,6 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     given : DataFrame or array (row, class), or any input of :func:`read`
         A DataFrame has one column per class, in any order; an array follows ``labels``.
     labels : sequence
-
-    Raises
-    ------
-    ValueError
-        If a class is missing, unknown or repeated, or the numbers are not probabilities.
     """
     if isinstance(given, Belief | Mapping | str):
         return None

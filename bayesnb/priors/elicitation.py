@@ -12,13 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """Probabilities below the two ends of a central interval of probability ``share``.
-
-    Raises
-    ------
-    ValueError
-        Unless low < high and 0 < share < 1.
-    """
+    """Probabilities below the two ends of a central interval of probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:
@@ -65,13 +59,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check typical rows and the number ``n`` that the prior is worth; return the rows as numbers.
-
-    Raises
-    ------
-    ValueError
-        If there are no values, a value is missing or not a number, or n is not positive.
-    """
+    """Check typical rows, and the number ``n`` of rows that the prior is worth; return the rows as numbers."""
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
         raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")
@@ -101,7 +89,7 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """Estimate the factors of a prior at its full shape, by the name of each strength.
+    """Estimate the factors that multiply the parameters of a prior, by the name of each factor.
 
     The factors maximize the evidence of all classes and columns of a feature times a hyperprior that keeps them near 1
     (type II maximum likelihood: MacKay 1992; for counts Minka 2000). ``d`` are the increments and ``log_h`` the log

@@ -62,7 +62,7 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """Whether other weights (row, λ, μ) vanish at the bounds, (row,)."""
+        """For each row, whether these weights (row, λ, μ) are negligible at the bounds."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
@@ -309,7 +309,7 @@ class Interval:
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
         """Yield (nodes, rows, log weights (row, λ, μ), ln P(cell) or None) after ``more`` rows of each cell.
 
-        Rows whose new weights do not vanish at the bounds of the belief's nodes get nodes of their own.
+        The nodes of the belief are used for rows whose weights are negligible at the bounds. Other rows get new nodes.
         """
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
@@ -401,7 +401,7 @@ class RoundedNormal(Prior):
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def in_units(self, mu: Array, tau: Array) -> Theta:
-        """θ in units of the column."""
+        """θ from mean and precision in units of the rounding."""
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
     def log_p(self, theta: Theta, centre: Array) -> Array:

@@ -118,7 +118,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """Derivatives for rows without scatter."""
+        """Derivatives of ``along``, for rows without scatter."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -132,7 +132,6 @@ class UnknownPrecision(Located):
         return n * level - 0.5 * count * growth, second - 0.5 * count * curvature
 
     def floor(self, n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        """The bound for rows without scatter."""
         with np.errstate(all="ignore"):
             squared = self.distance(mean, low) ** 2 / 2
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
@@ -140,8 +139,8 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        If the first axis points along the gap, L depends only on the diagonal of Bartlett's decomposition. The squares
-        of the diagonal are independent Gamma variates.
+        If the first axis points along the gap, L depends only on the diagonal of Bartlett's decomposition: independent
+        roots of Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.

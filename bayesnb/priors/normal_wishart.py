@@ -244,8 +244,8 @@ def _within(s: Scatter, variance: Array) -> Array:
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
     """The ``dof`` with the largest evidence times hyperprior.
 
-    With Ψ = dof T, the evidence depends on the data only through eigenvalues relative to T. They are the eigenvalues of
-    the scatter plus the term for the shift of the mean.
+    With Ψ = dof T, the evidence depends on the data only through eigenvalues relative to T: those of the scatter plus
+    the term for the shift of the mean.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

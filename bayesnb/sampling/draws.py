@@ -30,7 +30,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
     Raises
     ------
     ValueError
-        If the tree comes from a model with other classes, columns or levels. Their order does not matter.
+        If the tree comes from a model with other classes, columns or levels.
     """
     return layout.from_variables(variables(tree, posterior, group), layout.blocks(posterior), posterior)
 
@@ -90,8 +90,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
-    An improper prior has no group. If the posterior itself consists of draws, its first draws are returned, without a
-    prior group. A sampled feature uses the draws of its chains, resampled if there are too few.
+    An improper prior has no group. If the posterior itself consists of draws, the first of these draws are the only
+    group. A sampled feature uses the draws of its chains, resampled if there are too few.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

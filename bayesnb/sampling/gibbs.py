@@ -145,7 +145,7 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """log p(seen label | class, ε), (chain, row, class), at a draw of the share ε of wrong labels given the classes.
+    """log p(seen label | class, ε), (chain, row, class), at a draw of the share ε of wrong labels.
 
     ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Without this bound, a chain
     would stay long at the seen labels if nearly half of them are wrong.

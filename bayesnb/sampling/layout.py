@@ -34,9 +34,9 @@ class Block:
 
     ``name`` is the ending of the variable names. ``members`` are the (feature, column) at each position, and
     ``columns`` their names. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names of each
-    parameter: "class", "column", "level", or a name of the family, with its length in ``lengths``. ``whole`` is true if
-    the columns of the block are one feature and share parameters: the words of a bag, or the columns of a vector.
-    ``apart`` is true for a single column, whose variables have no column axis.
+    parameter, and ``lengths`` the lengths of axes that only one family has. ``whole`` is true if the columns of the
+    block are one feature and share parameters: the words of a bag, or the columns of a vector. ``apart`` is true for a
+    single column, whose variables have no column axis.
     """
 
     name: str

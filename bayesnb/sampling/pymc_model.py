@@ -192,8 +192,8 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
 
     Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows, ``data`` the unlabelled
-    rows, and ``weight`` (row,) the power of the likelihood of each. If two classes have equal priors and no labelled
-    rows, they may swap in the chains, and the chains do not converge.
+    rows, and ``weight`` (row,) the power of the likelihood of each. Chains do not converge if two classes have equal
+    priors and no labelled rows.
     """
     import pymc as pm
 

@@ -37,11 +37,6 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
 
     Level names are joined with their columns; other fields come from the first part.
-
-    Raises
-    ------
-    ValueError
-        If the other axes of the arrays differ, or an array lacks this axis.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):

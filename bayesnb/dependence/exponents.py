@@ -1,4 +1,4 @@
-"""Exponents: the power to which each term of naive Bayes is raised, learned from the labels."""
+"""Specify the exponents: the powers to which the terms of naive Bayes are raised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayesnb.wording import Cure, RefusedError, meant, require_choice, require_w
 
 
 class NoExponentsError(RefusedError):
-    """Exponents cannot be learned from this table; the message gives the reason and a remedy."""
+    """Exponents cannot be learned from this table; the message gives a remedy."""
 
 
 type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"]
@@ -22,9 +22,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """Terms whose exponents have one prior, Normal(mean, sd). Groups follow each other in the order of the terms.
+    """Terms whose exponents have one prior, Normal(mean, sd).
 
-    ``mean`` is 1 for features (naive Bayes), 0 for added terms, ½ for a column and its shape. The evidence chooses
+    ``mean`` is 1 for features (naive Bayes), 0 for added terms, and ½ for a column and its shape. The evidence chooses
     among several ``sd``; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per class.
     """
 
@@ -37,10 +37,10 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: first w, one per term, then d, class by class.
+    """The order of the parameters: first the exponents w, one per term, then the deviations d, class by class.
 
-    ``own``, (deviation,), are the terms with a deviation per class, followed by all cells with offsets, all numbers
-    with slopes, and the constant.
+    ``own`` lists what has a deviation per class: some terms, then all cells with offsets, all numbers with slopes, and
+    the constant.
     """
 
     terms: int
@@ -70,7 +70,7 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """v as (..., class, term + cell + number + 1) from (..., parameter); the offsets b_c are last."""
+        """v as (..., class, term + cell + number + 1) from (..., parameter). The offsets b_c are last."""
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
         v[..., : self.terms] = parameters[..., None, : self.terms]
@@ -79,21 +79,18 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """The number of columns of v per class."""
         return self.terms + self.cells + self.numbers + 1
 
     def slopes(self, by_exponent: Array) -> Array:
-        """The gradient in the parameters from that in v: the transpose of `exponents`."""
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
     def wider(self, terms: int, numbers: int) -> Layout:
-        """The layout with ``terms`` more shared exponents, and ``numbers`` slopes per class."""
         n = self.terms + terms
         own = [*self.own[self.own < self.terms], *range(n, n + self.cells + numbers + 1)]
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """The positions of the parameters in a layout that begins with the same terms."""
+        """Positions of the parameters in a layout that begins with the same terms."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
         # If there are no cells, the block of numbers begins at the same position: the last block that begins there
@@ -103,7 +100,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Points (..., parameter) as points of a layout that begins with the same terms; new parameters are 0."""
+        """Convert points to a layout that begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -114,58 +111,56 @@ class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
     w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each. The exponents are learned from the
-    labels, with each row left out of its terms. ``docs/theory/exponents.md`` describes all terms, the learning, and the
-    sources.
+    labels, with each row left out of its terms. ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters
     ----------
     by : {"feature", "model", "class"}
-        One exponent per feature; one for all features (a tempered likelihood); or one per feature and class, shrunk
-        towards that of the feature.
+        One exponent per feature, one for all features (a tempered likelihood), or one per feature and class, shrunk
+        towards the exponent of the feature.
     shapes : bool
-        Whether a real column has two terms: that of its family, and that of a Pólya tree, a nonparametric density.
+        Whether a real column has a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or the pairs themselves. All Gaussian columns together then
-        also get a term: a Gaussian with a full covariance per class.
+        Largest number of pairs of columns that get a term, or the pairs themselves. With pairs, all Gaussian columns
+        together also get a term: a Gaussian with a full covariance per class.
     kernel : bool
-        Whether to add a kernel term: the class frequencies among similar rows, if there are at most 4,096 rows, whose
-        cells are stored.
+        Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
+        4,096 rows, because the term stores their cells.
     partitions : int
-        Number of random partitions of the rows, whose common term captures interactions of many columns.
+        Number of random partitions of the rows, for interactions of many columns.
     trees : int
-        Number of classification trees, whose mean is one member of the average.
+        Number of classification trees in one member of the average.
     linear : bool
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Average over all forests of edges between columns, the same in all classes or one per class, without exponents.
-        Learned rows with gaps count for the pairs of their known columns. This is exact if each column with gaps has at
-        most one edge, to a complete column; :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
+        Average over all forests of edges between columns, without exponents: the same forest in all classes, or one per
+        class. Learned rows with gaps count for the pairs of their known columns. This is exact if each column with gaps
+        has at most one edge, to a complete column; :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values,
-        here and below.
+        Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        As ``sd``, for pairs, for the joint Gaussian, for the kernel and for the partitions.
+        As ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
     class_sd : float or tuple of float
         As ``sd``, for the deviation of a class from the exponent of the feature.
     offsets : {"cell", "class"}
-        Whether a class has only the offset b_c, or also one offset per cell of each column, unless cells times classes
-        exceeds the number of rows, or 1,000.
+        Whether a class has only the offset b_c, or also one offset per cell of each column. Cells get no offsets if
+        cells times classes exceeds the number of rows, or 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
-        The same for offsets of cells.
+        As ``sd``, for the offsets of cells.
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
-        Whether to average class probabilities over models of different flexibility, with weights that are learned from
-        held-out rows (stacking).
+        Whether to average class probabilities over models of different flexibility, with weights from held-out rows
+        (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned; a larger table is
+        Largest number of rows from which exponents and the cells of real columns are learned. A larger table is
         sampled.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of these draws, and of folds, partitions, trees and samples of rows, together with the content of the rows.
+        Seed of draws, folds, partitions, trees and samples of rows, together with the content of the rows.
 
     Notes
     -----
@@ -180,7 +175,8 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    Learning uses terms with θ integrated out for every ``estimate``, and so do shapes, pairs and joint columns.
+    For every ``estimate``, θ is integrated out in shapes, pairs, joint columns, and all terms from which exponents are
+    learned.
 
     Examples
     --------
@@ -241,7 +237,7 @@ class Exponents:
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
 
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
-        """Prior mean and standard deviation of each parameter, given the scale of each group."""
+        """Prior mean and standard deviation of each parameter."""
         mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))
         starts = np.cumsum([0, *(group.terms for group in groups)])
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
@@ -266,7 +262,7 @@ NAMED = {
 
 
 def named(dependence: Any) -> Exponents:
-    """The specification with this name; raise ``ValueError`` if there is no such specification."""
+    """The specification with this name."""
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:
@@ -276,7 +272,7 @@ def named(dependence: Any) -> Exponents:
 
 
 def name_of(spec: Exponents) -> DependenceName | Exponents:
-    """The name of a specification that has one, otherwise the specification itself."""
+    """The name of a specification, otherwise the specification."""
     return next((name for name, known in NAMED.items() if spec == known), spec)
 
 
@@ -291,7 +287,7 @@ MOST_PARAMETERS = 4_000
 
 
 def require_few(parameters: int) -> None:
-    """Raise ``NoExponentsError`` if there are more than ``MOST_PARAMETERS`` parameters."""
+    """Raise ``NoExponentsError`` for too many parameters."""
     if parameters > MOST_PARAMETERS:
         raise NoExponentsError(
             "{value} exponents and offsets would be learned together, and at most {expected} can be: the time grows "

@@ -1,4 +1,4 @@
-"""Classification trees for interactions with sharp borders, averaged over all prunings."""
+"""Classification trees, averaged over all prunings."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows (Breiman 1996), and each node chooses among some of the columns (Breiman
-    2001), by *keys*, hashes of content as in :class:`bayesnb.model.order.Order`, but without labels. At first, the key
-    of a cell is a hash of the number of rows in it and of the histogram of its column; in a real column, the distance
-    of its rank from the middle rank is hashed too. Copies of a row are in the same bags, but the counts of nodes
-    include all rows.
+    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
+    *Keys*, hashes of the content of rows without the labels, choose the rows and the columns. The first key of a cell
+    is a hash of the number of its rows and of the histogram of its column. In a real column, the distance of the cell's
+    rank from the middle rank is hashed too. Copies of a row are in the same bags, but the counts of nodes include all
+    rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
-    (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a
-    tree is grown on.
+    (column, cell + 1), with the key of a missing cell last. ``share`` is the fraction of the keys on which a tree is
+    grown.
     """
 
     columns: Array
@@ -58,9 +58,9 @@ class LabelTrees:
     def grown(
         cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
     ) -> LabelTrees:
-        """Grow ``n`` trees on ``codes``, (column, row), the cells of columns of these ``sizes``.
+        """Grow ``n`` trees on ``codes``, (column, row).
 
-        Ties between cuts are broken by the keys of ``order``, which use labels too.
+        The keys of ``order``, which use labels too, break ties between cuts.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -86,12 +86,11 @@ class LabelTrees:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes of the largest tree."""
         return self.columns.shape[1]
 
     @property
     def sound(self) -> bool:
-        """Whether every path ends: each child has one parent with a smaller number, not too deep."""
+        """Whether every path ends."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()
@@ -105,11 +104,9 @@ class LabelTrees:
 
     @property
     def salts(self) -> Array:
-        """Different salts for the hashes of each tree, uint64 (tree,)."""
         return mixed(np.arange(1, len(self) + 1, dtype=np.uint64) + mixed(np.array([self.seed % 2**64], np.uint64)))
 
     def row_keys(self, codes: Array) -> Array:
-        """The key of each row, uint64 (row,), from its cells (column, row)."""
         return _sums(self.keys, codes)
 
     def bags(self, codes: Array) -> Array:
@@ -124,7 +121,7 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells from the content of rows, uint64 (column, cell + 1); 0 in constant columns."""
+    """The keys of cells, uint64 (column, cell + 1); 0 in constant columns."""
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
@@ -146,7 +143,6 @@ def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Arr
 
 
 def _sums(keys: Array, codes: Array) -> Array:
-    """The sum of the keys of a row's cells, (row,)."""
     return keys[np.arange(len(codes))[:, None], codes].sum(0, dtype=np.uint64)
 
 
@@ -154,12 +150,13 @@ def _sums(keys: Array, codes: Array) -> Array:
 class LabelTreeTerm:
     """ln p(c | x) - ln p(c), with p(c | x) the mean over trees, and each tree the mean over all of its prunings.
 
-    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
-    ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
-    of a node, and P that of all prunings below it: P = ½ e + ½ P_left P_right. So the node is pruned with posterior
-    probability ½ e / P, and the average over all prunings is a sum over the path of a row (context-tree weighting:
-    Willems, Shtarkov and Tjalkens 1995). If the cell is missing, a learned row counts in this node only; a new row goes
-    to both children, in proportion to the learned rows. Trees that were grown on a row do not predict it.
+    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The prior is
+    worth ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the
+    counts of a node, and P the evidence averaged over all prunings below it: P = ½ e + ½ P_left P_right. So a node is
+    pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
+    (context-tree weighting: Willems, Shtarkov and Tjalkens 1995). If the cell of a learned row is missing at a node,
+    the row counts in this node only. In this case, a new row goes to both children, in proportion to the learned rows.
+    Trees that were grown on a row do not predict the row.
 
     ``counts``, (class, tree, node), are weights of the rows that stop in each node.
     """
@@ -169,8 +166,9 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class); 0 if all cells are missing. Learned rows,
-        ``left``, are left out of their classes.
+        """The term of rows with ``codes``, (column, row), as (row, class).
+
+        If ``left`` is given, each row is left out of its class.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)
@@ -187,7 +185,6 @@ class LabelTreeTerm:
 
     @property
     def _rows(self) -> Array:
-        """The weight of each class plus 1, (class,); every tree counts all rows."""
         return (self.counts[:, 0].sum(1) if len(self.trees) else 0.0) + np.ones(len(self.counts))
 
     @property
@@ -196,7 +193,6 @@ class LabelTreeTerm:
 
     @cached_property
     def _weighed(self) -> tuple[Array, ...]:
-        """The output of ``kernels.trees.weigh``: counts, counts that go on to a child, and three log evidences."""
         counts = np.ascontiguousarray(np.moveaxis(self.counts, 0, -1))
         known, evidence = np.zeros_like(counts), np.zeros((3, *counts.shape[:2]))
         trees.weigh(self.trees.columns, self.trees.left, self._alpha, STRENGTH, counts, known, *evidence)

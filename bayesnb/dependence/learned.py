@@ -1,4 +1,4 @@
-"""A model whose features may depend on each other: naive Bayes with more terms, each raised to a power."""
+"""Naive Bayes with more terms, each raised to a power."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from bayesnb.wording import Cure
 class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
-    The posterior of the columns belongs to the model, and every method takes it. ``weight`` is the total weight of the
-    rows that taught the exponents; ``older`` is true if rows were learned or forgotten since then. ``held_out`` is log
-    p(c | x) of each learned row, (row, class), from the folds by which an average is weighed; ``None`` if these do not
-    predict every row. Model files do not contain it.
+    The posterior of the columns belongs to the model, and every method takes it as an argument. ``weight`` is the total
+    weight of the rows that the exponents were learned from. ``older`` is True if rows were learned or forgotten since
+    then. ``held_out``, (row, class), is log p(c | x) of each learned row from the stacking folds; ``None`` if the folds
+    do not predict every row. Model files do not contain it.
     """
 
     terms: TermSet
@@ -47,13 +47,11 @@ class Dependence:
 
     @property
     def statistics(self) -> DependenceStatistics:
-        """The counts of cells, which complement the statistics of the model."""
         return self.terms.statistics
 
     # Learning
 
     def after(self, statistics: DependenceStatistics) -> Dependence:
-        """A copy with other statistics, which are now newer than the exponents."""
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
@@ -64,7 +62,8 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, each left out of its terms, with the terms of all members.
+        """The rows from which the exponents were learned, with the terms of all members. Each row is left out of its
+        terms.
 
         Raises
         ------
@@ -91,12 +90,10 @@ class Dependence:
         return self.some_rows(posterior, data, labels)
 
     def some_rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The terms of any of the learned rows, each left out of its own terms."""
         layout = self.exponents.layout
         return rows_left_out(self.terms, self.spec, posterior, data, labels, layout.cells, layout.numbers)(slice(None))
 
     def drawn(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array | slice, Labels]:
-        """The positions and labels of the rows, among all rows, from which the exponents are learned."""
         return Order.under(posterior.model, data, labels).drawn(labels, self.spec.rows, self.spec.random_seed)
 
     # Prediction
@@ -112,8 +109,8 @@ class Dependence:
     ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
-        ``log_prior`` is log p(c | D) by default. ``theta`` replaces the parameters of the columns, and ``point`` fixes
-        the exponents at their mode or mean; by default both are integrated out.
+        The default ``log_prior`` is log p(c | D). ``theta`` replaces the parameters of the columns. ``point`` fixes the
+        exponents at their mode or mean. By default, both are integrated out.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
@@ -122,7 +119,7 @@ class Dependence:
         return found
 
     def log_proba_of_members(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
-        """log p(c | x) of new rows under each member of an average, (member, row, class)."""
+        """log p(c | x) under each member of an average, (member, row, class)."""
         found = np.empty((len(self.exponents.spreads), n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, None, None):
             found[:, cut] = self.exponents.log_proba_of_members(*asked)
@@ -131,7 +128,6 @@ class Dependence:
     def _asked(
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
     ) -> Iterator[tuple[slice, Array, Array, Alike | None]]:
-        """Blocks of new rows: positions, terms, log p(c), and covariates that the classes share."""
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
@@ -145,7 +141,6 @@ class Dependence:
             yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
     def alike(self, data: Data, n_rows: int) -> Alike | None:
-        """The cells that have offsets, and the numbers that have slopes; ``None`` without either."""
         layout = self.exponents.layout
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
@@ -160,12 +155,11 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
-        """p(c | x_i, D without row i) with fixed exponents and with the row left out of them too, (row, class) each,
-        and the classes.
+        """Leave-one-out class probabilities with fixed exponents, and with exponents without row i; and the classes.
 
         Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
         sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average were chosen on held-out rows,
-        so they stay as they are.
+        so they do not change.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -185,18 +179,17 @@ class Dependence:
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
-        """Draws of the parameters of the columns, each with a draw of the exponents, if there are exponents."""
+        """Draws of the parameters of the columns, each with a draw of any exponents."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
 
     def offset_names(self, posterior: Posterior) -> list[str]:
-        """The names of the cells that have offsets."""
         grid = self.statistics.cells.grid
         return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, as :meth:`LearnedExponents.table`, with ``attrs`` as in :attr:`Classifier.exponents_`."""
+        """The exponents, with ``attrs`` as in :attr:`Classifier.exponents_`."""
         found = self.exponents.table(level)
         offsets = "cell" if self.exponents.layout.cells else "class"
         found.attrs = {"rows": self.weight, "older": self.older, "offsets": offsets}
@@ -205,7 +198,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class DrawnDependence:
-    """Draws of the parameters of the columns and of the exponents, (draw, parameter), as one object."""
+    """Draws of the parameters of the columns and of the exponents."""
 
     dependence: Dependence
     posterior: Posterior
@@ -214,16 +207,15 @@ class DrawnDependence:
 
     @property
     def log_pi(self) -> Array:
-        """Log class probabilities, (draw, class)."""
         return self.theta.log_pi
 
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
+        """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw is a draw of one learned member, mixed with the class frequencies by their
-        weight π₀, and raised to the power of the average. The class frequencies represent wrong labels and are no
-        estimate of p(c | x): drawn like a member, they would be an end of every interval as soon as π₀ exceeds half of
-        the probability outside it.
+        If members are averaged, each draw comes from one learned member. The draw is mixed with the class frequencies
+        by their weight π₀, and raised to the power of the average. The class frequencies represent wrong labels, and do
+        not estimate p(c | x). If they were drawn like a member, they would be an end of every interval as soon as π₀
+        exceeds half of the probability outside the interval.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -234,7 +226,6 @@ class DrawnDependence:
         return tempered(mixed, exponents.power)
 
     def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
-        """The log joints of the drawn members, (draw, row, class)."""
         dependence, layout = self.dependence, self.dependence.exponents.layout
         v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
@@ -253,7 +244,7 @@ class DrawnDependence:
 
 
 def weighed(exponent: Array, term: Array) -> Array:
-    """A term times its exponent; -inf stays -inf for every exponent."""
+    """A term times its exponent; -inf stays -inf."""
     if term.min(initial=0.0) > -np.inf:
         return exponent * term
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))
@@ -262,7 +253,7 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Finite terms, and log class priors that are -inf if a term excludes the class.
 
-    If all classes are excluded, the row keeps its prior; naive Bayes reports it as impossible.
+    If all classes are excluded, the row keeps its prior.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
@@ -272,7 +263,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
 
 
 def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
-    """The covariates that the classes share: cells and numbers, unless their number is 0."""
+    """The covariates that the classes share; None without any."""
     if not cells + numbers:
         return None
     inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
@@ -289,10 +280,10 @@ def rows_left_out(
     numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:
-    """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
+    """A function that returns some of the rows, each left out of its terms.
 
-    Half of a row of weight 2 is left out, but all of a row of weight ½, because a weight is the number of times that a
-    row was observed. If ``cells`` or ``numbers`` is 0, there are no such covariates.
+    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, but all of a row
+    of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)
@@ -313,7 +304,6 @@ def rows_left_out(
 
 
 def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:
-    """Raise an error if a class has the probability 0 without one of its rows."""
     own = log_prior[np.arange(len(labels)), labels.codes]
     if np.isneginf(own).any():
         label = posterior.labels[labels.codes[np.isneginf(own).argmax()]]

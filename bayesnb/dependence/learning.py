@@ -1,7 +1,7 @@
-"""How a dependence is learned: its terms from the columns, their exponents from the labels, and averages of several.
+"""Learn a dependence: its terms, their exponents, and averages of several models.
 
-The members of an average are models of different flexibility, points or distributions in one space of exponents.
-:func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them into one posterior.
+The members of an average are models of different flexibility, each a point or a distribution in one space of exponents.
+:func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def learn(
 ) -> Dependence:
     """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
 
-    ``before`` are earlier counts of all learned rows, of which ``data`` may be a sample; rows are counted again only if
-    the specification needs other terms.
+    ``before`` holds earlier counts of all learned rows. ``data`` may be a sample of them. Rows are counted again only
+    if the specification needs other terms.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def learn(
 
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
-    """Raise ``NoExponentsError`` if a feature has no exact leave-one-out; ``other`` is another cure."""
+    """Raise ``NoExponentsError`` if a feature has no exact leave-one-out."""
     cure = Message(
         "give the column a family that has one, such as {families}, {other}",
         families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
@@ -99,7 +99,6 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
 
 
 def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
-    """Raise an error before any row is read if exponents cannot be learned."""
     require_exact(posterior.model)
     columns = 1 if spec.by == "model" else len(pieces(posterior))
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
@@ -108,7 +107,6 @@ def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
 def _learned(
     found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
 ) -> Dependence:
-    """The terms and their exponents, which are learned from the labels of rows."""
     some, labels = order.drawn(labels, spec.rows, spec.random_seed)
     if spec.forests:
         return Dependence(found, as_naive(spec, found, posterior), float(labels.weight.sum()))
@@ -123,7 +121,7 @@ def _learned(
 
 
 def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
-    """The exponents of naive Bayes for all terms: 1, without offsets."""
+    """The exponents of naive Bayes."""
     called = names(posterior)
     groups = found.groups(spec, len(called))
     layout = Layout.of(groups, len(posterior.labels))
@@ -145,12 +143,12 @@ def _members(
     order: Order,
     before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents in each member of an average; without an average, only that of all terms.
+    """The posterior of the exponents in each member of an average; without an average, only of all terms.
 
     Three members are points: the class frequencies (all exponents are 0), naive Bayes (1 for the families of columns)
-    and the trees (1 for their term). "weighted" learns the exponents of columns and their shapes, the linear member
-    only slopes and offsets, and the last member all exponents but that of the trees. The search starts at ``before``,
-    the terms and members learned from more rows.
+    and the trees (1 for their term). "weighted" learns the exponents of columns and of their shapes. The linear member
+    learns only slopes and offsets. The last member learns all exponents except the exponent of the trees. The search
+    starts at ``before``, the terms and members learned from more rows.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -169,7 +167,6 @@ def _members(
         sample = replace(rows(some), weight=few_labels.weight)
 
     def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
-        """The exponents of the first terms, which form these groups."""
         n = sum(group.terms for group in groups)
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
@@ -209,8 +206,9 @@ def _held_out(
 ) -> HeldOutRows:
     """The predictions of held-out rows by each member of an average.
 
-    Everything is learned again from the other folds, but trees that were not grown on a row predict it. Rows are dealt
-    to folds class by class, and each copy of a row separately. Rows that differ only in names go to one fold.
+    Everything except the trees is learned again from the other folds. The trees that were not grown on a row predict
+    the row. Rows are dealt to folds class by class, and each copy of a row separately. Rows that differ only in names
+    go to one fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -240,7 +238,7 @@ def _held_out(
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """Number of cells with offsets: all, or 0 if offsets outnumber the rows or ``MOST_OFFSETS``."""
+    """Number of cells with offsets; 0 if offsets would outnumber the rows or ``MOST_OFFSETS``."""
     cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
     return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
@@ -293,15 +291,14 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     """Posterior modes of the weights of the members and of the power of their mean.
 
     The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (Yao et al. 2018). A mean
-    of calibrated probabilities is underconfident (Ranjan and Gneiting 2010), so it is raised to a power with ln power ~
-    Normal(0, 0.3).
+    of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is raised to a power with ln
+    power ~ Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
     mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior; its root is more precise than a direct minimum."""
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
@@ -319,7 +316,7 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of labels."""
+    """Weights of the members by EM, from log probabilities (row,) of labels."""
     prior = np.array([PRIOR[name] for name in log_p])
     likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
     for _ in range(500):
@@ -333,7 +330,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
 def averaged(
     found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
 ) -> LearnedExponents:
-    """One posterior of the exponents: the draws and Normals of all members, weighted."""
+    """Combine the posteriors of all members."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

@@ -1,10 +1,11 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
-probability, and v_ct the exponent: shared by the classes, v_ct = w_t, or with a deviation per class, v_ct = w_t + d_ct.
-The terms are followed by covariates that do not depend on the class and have only deviations: the indicators of the
-row's cells (offsets b_ck), its standardized numbers (slopes), and the constant 1 (offsets b_c). So the log-likelihood
-is that of multinomial logistic regression with covariates that differ by class (McFadden 1974), and concave.
+probability, and v_ct the exponent. The classes share the exponent, v_ct = w_t, or each class has a deviation, v_ct =
+w_t + d_ct. The terms are followed by covariates that do not depend on the class and have only deviations: the
+indicators of the row's cells (offsets b_ck), its standardized numbers (slopes), and the constant 1 (offsets b_c). So
+the log-likelihood is that of multinomial logistic regression with covariates that differ by class (McFadden 1974). It
+is concave.
 
 A *source* is a function that returns all blocks of :class:`Rows` in each call, because every sum over rows is a pass
 over them.
@@ -26,8 +27,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates of rows that do not depend on the class and have one parameter per class.
 
-    ``cells``, (row, column), is the row's cell of each column with offsets, numbered over all columns, -1 if missing;
-    ``numbers``, (row, number), are standardized, 0 if missing.
+    ``cells``, (row, column), is the cell of the row in each column with offsets, numbered over all columns, -1 if
+    missing. ``numbers``, (row, number), are standardized, 0 if missing.
     """
 
     cells: Array
@@ -37,7 +38,7 @@ class Alike:
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
-        """The indicators of the cells (1 or 0) and the numbers, (row, width)."""
+        """Indicators of the cells, and the numbers, (row, width)."""
         rows, n = len(self.cells), width - self.numbers.shape[1]
         found = np.zeros((rows, n + 1))  # the last column collects missing cells
         if n:
@@ -49,8 +50,8 @@ class Alike:
 class Rows:
     """A block of rows, with the terms that the exponents multiply, (row, class, term), in nats.
 
-    ``offset``, (row, class), is added to the weighted sum of terms; ``codes`` and ``weight``, (row,), are class and
-    weight.
+    ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
+    and weights of the rows.
     """
 
     terms: Array
@@ -64,7 +65,6 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, numbers: bool = False) -> Rows:
-        """The rows with the first ``terms`` terms, with or without their numbers."""
         alike = self.alike
         if alike is not None and not numbers:
             alike = Alike(alike.cells, alike.numbers[:, :0])
@@ -103,7 +103,7 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike
 
 
 def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
-    """Blocks of rows with the weighted log probability of each label under each draw, (row, draw)."""
+    """Blocks of rows, and the weighted log probability of each label, (row, draw)."""
     v = layout.exponents(parameters)
     # Blocks are divided so that the array of all draws stays small.
     for block in source():
@@ -114,7 +114,7 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
 
 
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
-    """log p(labels | terms, parameters) of each draw, (draw,)."""
+    """log p(labels | terms, parameters), (draw,)."""
     total = np.zeros(len(parameters))
     for _, log_p in log_probabilities(source, layout, parameters):
         total += log_p.sum(0)
@@ -163,11 +163,11 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
+    """Add the information of a block of rows, class by class, as in :func:`derivatives`.
 
-    ``alike``, (row, covariate), are the covariates of the deviations that are equal for all classes; ``own`` are the
-    terms with a deviation per class. The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and
-    ``apart`` (d, d), where w are the shared exponents and d the deviations.
+    ``alike``, (row, covariate), are covariates that are equal for all classes. ``own`` are the terms with a deviation
+    per class. The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w
+    are the shared exponents and d the deviations.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -188,11 +188,11 @@ def _information_by_classes(
 def _information_by_pairs(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information, summed over pairs of classes.
+    """Add the same information as :func:`_information_by_classes`, summed over pairs of classes.
 
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is s_c -
-    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k. With two classes this takes
-    about a quarter of the multiplications of the sum over classes.
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms, z_c - z_k is s_c
+    - s_k. For the deviations, z_c - z_k is the covariates of c at d_c, and minus the covariates of k at d_k. With two
+      classes, the sum over pairs takes about a quarter of the multiplications of the sum over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

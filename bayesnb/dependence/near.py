@@ -1,4 +1,4 @@
-"""A kernel term: the class frequencies among the learned rows that are similar to a row."""
+"""A kernel term: the class frequencies among similar learned rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class NearCounts(Statistic):
 
     @classmethod
     def of(cls, codes: Array, labels: Labels) -> NearCounts:
-        """Counts of rows; ``codes`` is (column, row), -1 if missing."""
         cells, place = np.unique(codes.T, axis=0, return_inverse=True)
         counts = np.zeros((labels.n, len(cells)))
         np.add.at(counts, (labels.codes, place.reshape(-1)), labels.weight)
@@ -44,7 +43,6 @@ class NearCounts(Statistic):
         return self.counts.sum(1, keepdims=True)
 
     def __add__(self, other: Self) -> Self:
-        """Pool two data sets: the union of their places."""
         cells, place = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
         counts, place = np.zeros((len(self.counts), len(cells))), place.reshape(-1)
         counts[:, place[: len(self.cells)]] += self.counts
@@ -52,7 +50,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors and without empty places."""
+        """A copy without rounding errors and empty places."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -75,18 +73,19 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns: for a real column, the squared difference of the ranks of the two
-    cells, scaled to variance 1; for a column of levels, 2 if the levels differ; for a missing cell, the column's mean.
-    The kernel of a learned row with itself is subtracted. The width h and the strength a minimize the leave-one-out log
-    loss of the learned rows.
+    The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
+    cells, scaled to variance 1. A column of levels adds 2 if the levels differ. If one of the cells is missing, the
+    column adds its mean. The kernel of a learned row with itself is subtracted. The width h and the strength a minimize
+    the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class); 0 if all cells are missing. Learned rows,
-        ``left``, are left out of their classes.
+        """The term of rows with ``codes``, (column, row), as (row, class).
+
+        If ``left`` is given, each row is left out of its class.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -98,7 +97,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h² and the strength a with the smallest leave-one-out log loss."""
+        """The number of halvings of h², and a, with the smallest leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = np.exp(-self._distances(self.counts.cells[cut].T))
@@ -117,11 +116,10 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column): the value of Aumann and Shapley
-        (1974).
+        """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
         If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) along this path is a
-        sum over columns, which is integrated.
+        sum over columns. This sum is integrated along the path.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -141,7 +139,7 @@ class NearTerm:
         return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
 
     def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
-        """Weight × kernel of a row with itself, and its weight, (2, row, class); 0 except in the row's own class."""
+        """Weight × kernel of a row with itself, and its weight, (2, row, class)."""
         itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
         less = np.zeros((2, len(left), left.n))
         less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])
@@ -149,12 +147,10 @@ class NearTerm:
 
     @property
     def _shares(self) -> Array:
-        """p(c), (class,): the class frequencies with one additional row per class."""
         n = self.counts.counts.sum(1) + 1
         return n / n.sum()
 
     def _log_ratio(self, mass: Array, strength: float, less: Array | None) -> Array:
-        """ln p(c | x) - ln p(c), (row, class), from kernel sums reduced by ``less``."""
         n = np.broadcast_to(self.counts.counts.sum(1) + 1.0, mass.shape)
         if less is not None:
             mass, n = np.maximum(mass - less[0], 0.0), n - less[1]
@@ -163,11 +159,11 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² of rows to all places, relative to the mean of d² over pairs of rows, (row, place), by one matrix
-        product.
+        """½ d² of rows to all places, (row, place), relative to the mean of d² over pairs of rows.
 
         Let z be the position of a cell, 0 if missing, and k = 1 if it is known, otherwise 0. A column adds k k' (z -
-        z')² + (1 - k k') e with e its mean.
+        z')² + (1
+        - k k') e, where e is the mean of d² in this column. One matrix product computes the sum over columns.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:
@@ -180,7 +176,6 @@ class NearTerm:
 
     @property
     def _mean(self) -> float:
-        """The mean of d² of two rows."""
         return sum(expected for _, expected in self.scales) or 1.0
 
     @cached_property
@@ -199,11 +194,10 @@ class NearTerm:
         return found
 
     def _blocks(self, rows: int) -> Iterator[slice]:
-        """Blocks of rows with a limited number of kernels."""
         yield from slices(rows, max(64, 2**22 // max(1, self.counts.counts.shape[1])))
 
 
 def _at(z: Array, cell: Array) -> tuple[Array, Array]:
-    """The positions of cells, (cell, dimension), 0 if missing; and 1 for known cells."""
+    """The positions of cells, (cell, dimension), 0 if missing; and which are known."""
     known = (cell >= 0).astype(float)
     return z[cell] * known[:, None], known

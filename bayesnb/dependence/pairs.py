@@ -1,4 +1,4 @@
-"""The interaction of the cells of two columns, and the nonparametric shape of one column."""
+"""The interaction of two columns, and the nonparametric shape of one column."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bayesnb.statistics.statistic import Statistic
 class Axis:
     """The stepwise refinement of the cells of a column, from one cell to all.
 
-    Each of ``steps`` refinements cuts a cell into ``arity`` cells: 2 in a real column; all levels in the one step of a
-    categorical column.
+    Each of ``steps`` refinements cuts a cell into ``arity`` cells. A real column has arity 2. A categorical column is
+    cut into all levels in one step.
     """
 
     steps: int
@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """The counts along an axis, each that of its cell after ``steps`` refinements."""
+        """Replace the counts along an axis by the counts of their cells after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -59,7 +59,6 @@ class PairCounts(Statistic):
 
     @classmethod
     def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
-        """Counts of the rows whose two cells are known; ``codes`` is (column, row), -1 if missing."""
         counts = sums.pairs(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
         return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
 
@@ -67,7 +66,7 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def each(self) -> list[Array]:
-        """The counts of each pair, (class, cell of the first column, cell of the second)."""
+        """Counts of each pair, (class, cell, cell)."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
         parts = np.split(self.counts, np.cumsum([a * b for a, b in shapes], dtype=int), axis=1)
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=False)]
@@ -78,24 +77,19 @@ ROWS_OF_PRIOR = 4.0
 
 
 def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,): above 0, the rows favour it.
+    """Log Bayes factor of dependence given the class, (pair,). Above 0, the rows favour dependence.
 
-    Under dependence, the cells of a pair have a Dirichlet prior in each class, whose mean is the product of two margins
-    and whose weight is ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet prior that this prior
-    implies for it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3).
+    Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean is the product of two
+    margins, and the prior is worth ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet prior that
+    the prior of the cells implies. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
-    If ``by_class``, the margins are those of the class itself, because pooled margins count a difference between
-    classes against independence, and the prior is worth one row per pair of cells. Under independence, the mean of the
-    factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 - 1/L)/2), by
-    which it is divided (for equal margins: Good 1976; Canfield and McKay 2010).
+    If ``by_class``, the prior mean uses the margins of the class itself, because pooled margins count a difference
+    between classes against independence. The prior is then worth one row per pair of cells. Under independence, the
+    mean of the factor over all permutations of the rows of a class with K and L cells is nearly exp((1 - 1/K)(1 -
+    1/L)/2). The factor is divided by this mean (for equal margins: Good 1976; Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
-        """The log evidence of each pair.
-
-        ``seen`` holds the counts and ``alpha`` the prior concentrations of its cells, both (pair, class, ...); ``rows``
-        is the total weight of the prior in a class.
-        """
         alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
         known = np.where(alpha > 0, alpha, 1.0)
         cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
@@ -117,7 +111,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """The positions of equal shapes, which are computed together."""
+    """Group the positions of equal shapes."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -125,7 +119,7 @@ def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
 
 
 def shares_of(margin: Array) -> Array:
-    """The frequency of each cell in its class, (..., class, cell); 0 if the class has no rows."""
+    """Frequency of each cell in its class, (..., class, cell)."""
     n = margin.sum(-1, keepdims=True)
     return margin / np.where(n > 0, n, 1.0)
 
@@ -138,7 +132,7 @@ The factor of a column with one value and any other column is exactly 0.
 
 
 def selected(log_factors: Array, limit: int) -> list[int]:
-    """The pairs whose Bayes factor is above 1, best first, at most ``limit`` of them."""
+    """The pairs with a Bayes factor above 1, best first."""
     best = np.argsort(-log_factors, kind="stable")
     return [int(k) for k in best[:limit] if log_factors[k] > ROUNDING]
 
@@ -151,13 +145,13 @@ STRENGTHS = (2.0, 8.0, 32.0)
 
 
 class CellTerm(ABC):
-    """A term that is a function of the cells of a row in two columns."""
+    """A function of the cells of a row in two columns."""
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        If ``less`` is not 0, a row of this weight is left out of its class and cell; the cell must contain such a row.
+        A row of weight ``less`` is left out of its class and cell. The cell must contain such a row.
         """
 
     @abstractmethod
@@ -173,9 +167,9 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together,
-    which are held fixed when a row is left out. Several columns, ``counts`` (class, cell, column), are computed
-    together; the position of the column is the second "cell".
+    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
+    These frequencies are held fixed when a row is left out. Several columns, ``counts`` (class, cell, column), are
+    computed together. The position of the column is the second "cell".
     """
 
     whole: BetaTree
@@ -184,7 +178,6 @@ class ShapeTerm(CellTerm):
 
     @classmethod
     def of(cls, counts: Array) -> ShapeTerm:
-        """The term after the counts of the cells, (class, cell, column)."""
         # The tree may be deeper than the cells of the column: then its last halvings learn nothing.
         cells = np.zeros((len(counts), counts.shape[2], TREE_CELLS))
         cells[..., :: TREE_CELLS // counts.shape[1]] = np.moveaxis(counts, 2, 1)
@@ -202,7 +195,6 @@ class ShapeTerm(CellTerm):
         return some._at(a[:, None, None], weight[:, None, None])[np.arange(len(codes)), codes, place]
 
     def _at(self, cell: Array, less: Array | float) -> Array:
-        """The term of cells if rows of these weights are left out of every class, (cell, class, 1)."""
         cell = cell * (TREE_CELLS // self.counts.shape[1])
         with np.errstate(invalid="ignore"):
             return self.tree.path(cell).plus(-less).along() - self.whole.path(cell).along()
@@ -213,19 +205,19 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
-    that agree in the other column and, if these are few, from the rows that agree at coarser cells, down to all rows of
-    the class:
+    that agree in the other column. If these rows are few, the rows that agree at coarser cells are used too, down to
+    all rows of the class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
     with A' the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all classes.
     Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing: MacKay and Bauman Peto
     1995). The term is the sum of ln θ_l - ln θ_0 over all refinements, for the mean p(a, b | c) over both orders of the
-    columns. A row is left out exactly by subtracting its weight from each of these counts; the frequencies q are held
-    fixed, like the scale of a prior.
+    columns. A row is left out exactly by subtracting its weight from each count n. The frequencies q are held fixed,
+    like the scale of a prior.
 
     Several pairs of columns with the same cells are computed together: ``counts`` are (..., class, cell, cell).
-    ``base`` are the counts of all classes together, for q, and ``strength`` is s, in rows.
+    ``base`` are the counts of all classes together, for q. ``strength`` is s, in rows.
     """
 
     counts: Array
@@ -236,14 +228,13 @@ class PairTerm(CellTerm):
 
     @classmethod
     def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
-        """The term with the strength that maximizes the leave-one-out likelihood of the rows."""
+        """Choose the strength that maximizes the leave-one-out likelihood of the rows."""
         term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
         gains = np.array([replace(term, strength=s).gain() for s in STRENGTHS])
         return replace(term, strength=np.array(STRENGTHS)[(gains >= gains.max(0) - ROUNDING).argmax(0)])
 
     @classmethod
     def of_each(cls, counts: Sequence[Array], axes: Sequence[tuple[Axis, Axis]]) -> list[PairTerm]:
-        """The terms of several pairs of columns with these axes."""
         found = dict[int, PairTerm]()
         for places in alike(axes).values():
             several = cls.of(np.stack([counts[k] for k in places]), *axes[places[0]])
@@ -259,7 +250,6 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _turned(self) -> PairTerm:
-        """The term with the columns exchanged."""
         return PairTerm(
             self.counts.swapaxes(-1, -2), self.second, self.first, self.strength, self.base.swapaxes(-1, -2)
         )
@@ -280,12 +270,12 @@ class PairTerm(CellTerm):
         return np.broadcast_to(found, a.shape)
 
     def gain(self) -> Array:
-        """Gain in leave-one-out log likelihood over independence, in nats, (...,), for weights of 1."""
+        """Gain in leave-one-out log likelihood over independence, in nats."""
         return (self.counts * np.where(self.counts >= 1, self.table(1.0), 0.0)).sum((-3, -2, -1))
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
-        """n(A_k, B_l) of each cell, in a shape that broadcasts to (..., class, cell, cell)."""
+        """Counts n(A_k, B_l) of each cell, by k and l."""
         found = {}
         for k in range(self.first.steps + 1):
             rows = self.first.coarse(self.counts, k, -2)
@@ -296,7 +286,6 @@ class PairTerm(CellTerm):
     def _term(
         self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array], strength: float | Array
     ) -> Array:
-        """The term from the counts of the nodes and the pooled frequencies q."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -316,10 +305,7 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _shares(self) -> tuple[list[Array], list[Array]]:
-        """q, the frequency of a cell within its parent cell in all classes together, at each refinement.
-
-        It is (..., 1, cell, 1) for the first column and (..., 1, 1, cell) for the second.
-        """
+        """q, the pooled frequency of a cell within its parent cell, at each refinement of both columns."""
         each = []
         for axis, other, by in ((-2, -1, self.first), (-1, -2, self.second)):
             margin = self.base.sum(other, keepdims=True)[..., None, :, :]
@@ -329,7 +315,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
-    """The table of each pair of columns; pairs with the same axes are computed together."""
+    """The tables of pairs."""
     found = dict[int, Array]()
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
@@ -339,13 +325,12 @@ def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
 
 
 def _mean_of(one: Array, other: Array) -> Array:
-    """The log of the mean of two probabilities, given their logs."""
     with np.errstate(invalid="ignore"):
         return np.logaddexp(one, other) - np.log(2)
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order of refinements: whether the first column is refined, its step, and the other's step."""
+    """The order of refinements: whether the first column is refined, its step, and the other step."""
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:
         if l == second or (k < first and k * second <= l * first):

@@ -1,4 +1,4 @@
-"""Random partitions of the rows: interactions of many columns without a list of them."""
+"""Random partitions of the rows, which capture interactions of many columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Partitions:
     """Binary trees in which all nodes of one depth split by the same cell of the same column, (partition, step).
 
     A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
-    level. It stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
+    level. A row stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
     """
 
     columns: Array
@@ -34,10 +34,10 @@ class Partitions:
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
         """Draw ``n`` partitions for rows with these cells, (column, row), without using the labels.
 
-        Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Its cells are drawn in the order of their keys, or beginning at its head (see ``order``), and each split uses
-        the column with the largest random number. A row stops at the first split whose cell is missing, so the columns
-        with the fewest gaps come first.
+        Each column has a separate random generator. Its seed depends on the content of the column (:func:`_seeds`). The
+        cells of a column are drawn in the order of their keys, or beginning at its head (see ``order``). Each split
+        uses the column with the largest random number. A row stops at the first split whose cell is missing, so the
+        columns with the fewest gaps come first.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -71,12 +71,10 @@ class Partitions:
 
     @property
     def steps(self) -> int:
-        """Number of splits on a path of each partition."""
         return self.columns.shape[1]
 
     @property
     def nodes(self) -> int:
-        """Length of an array with one item per node number."""
         return 2 ** (self.steps + 1)
 
     def places(self, real: Array, codes: Array) -> Array:
@@ -88,9 +86,9 @@ def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[
     """Seeds of columns from their content: the sum of the keys of their cells.
 
     The sums of two columns are equal if their cells divide the rows into the same groups. In a small table, every cell
-    may hold one row, and then this is true for all columns. So if two columns have the same sum, the seed of a column
-    of numbers has a second number, which depends on the order of its cells. Columns whose seeds are equal even then are
-    equal up to names and direction.
+    may hold one row, so all columns may have the same sum. If two columns have the same sum, the seed of a column of
+    numbers has a second number, from the order of its cells. Columns with equal seeds are then equal up to names and
+    direction.
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -101,7 +99,6 @@ def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[
 
 
 def _total(keys: Array, codes: Array) -> int:
-    """The sum of the keys of the cells that occur."""
     return int(np.sum(keys[np.unique(codes[codes >= 0])], dtype=np.uint64))
 
 
@@ -109,12 +106,12 @@ def _total(keys: Array, codes: Array) -> int:
 class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent the leaves are in a class.
 
-    At each node, the probability that a row of a class goes right has a Beta prior, whose mean is the pooled frequency
-    of all classes and whose weight is ``STRENGTH`` rows. A learned row is left out by subtracting its weight from the
-    counts of its class on its path; the pooled frequencies are held fixed.
+    At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
+    frequency of all classes, and the prior is worth ``STRENGTH`` rows. A learned row is left out by subtracting its
+    weight from the counts of its class on its path. The pooled frequencies are held fixed.
 
-    ``counts``, (class, partition, node), are weights of the rows that stop in each node; ``base``, (partition, node),
-    are those of all classes together.
+    ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
+    are the weights for all classes together.
     """
 
     partitions: Partitions
@@ -122,7 +119,6 @@ class PartitionTerm:
     base: Array
 
     def _table(self, less: float = 0.0) -> Array:
-        """The term of each node without weight ``less``, (node, class, partition); 0 if impossible."""
         steps, found = self._step(*self._counted, less), np.zeros_like(self.counts)
         for first in self._depths():
             below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
@@ -131,7 +127,6 @@ class PartitionTerm:
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
-        """The terms of nodes, without and with a row of weight 1 left out of its class."""
         return self._table(), self._table(1.0)
 
     def _depths(self) -> list[int]:
@@ -139,13 +134,12 @@ class PartitionTerm:
 
     @cached_property
     def _counted(self) -> tuple[Array, Array, Array]:
-        """Per node: the weight in or below it, that of it and its sibling, and the pooled frequency."""
+        """Weight in or below each node, weight in or below its parent, and pooled frequency."""
         mine, whole = self._inside(self.base)
         share = np.where(mine > 0, mine / np.where(whole > 0, whole, 1.0), 1.0)
         return *self._inside(self.counts), share
 
     def _inside(self, counts: Array) -> tuple[Array, Array]:
-        """The weight in or below each node, and that of the node and its sibling, (..., node)."""
         inside = counts.copy()
         for first in reversed(self._depths()):
             both = inside[..., 2 * first : 4 * first]
@@ -159,8 +153,9 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of rows that stop in ``places``, (row, partition), as (row, class). Learned rows, ``left``, are
-        left out of their classes.
+        """The term of rows that stop in ``places``, (row, partition), as (row, class).
+
+        If ``left`` is given, each row is left out of its class.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:
@@ -172,7 +167,6 @@ class PartitionTerm:
         return found / len(self.partitions)
 
     def _left_out(self, places: Array, left: Labels) -> Array:
-        """The sum over partitions of the leave-one-out term in the row's class, (row,)."""
         inside, pairs, share = self._counted
         found = np.zeros(len(left))
         for k, place in enumerate(places.T):
@@ -185,7 +179,7 @@ class PartitionTerm:
         return found
 
     def shares(self, places: Array, columns: int) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column)."""
+        """Contribution of each column, (row, class, column)."""
         found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
         for k, node in enumerate(places.T):
             while (node > 1).any():

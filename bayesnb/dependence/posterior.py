@@ -64,8 +64,9 @@ evidence.
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal around the mode: the Cholesky factor L of its precision L Lᵀ, and the log evidence by Laplace's method
-    (MacKay 2003, chapter 27).
+    """A Normal around the mode, with precision L Lᵀ and the log evidence by Laplace's method (MacKay 2003, chapter 27).
+
+    ``factor`` is the Cholesky factor L.
     """
 
     mode: Array
@@ -73,11 +74,9 @@ class Laplace:
     log_evidence: float
 
     def covariance(self) -> Array:
-        """Posterior covariance, (parameter, parameter)."""
         return cho_solve((self.factor, True), np.eye(len(self.mode)))
 
     def at(self, z: Array) -> Array:
-        """The points (draw, parameter) whose standardized coordinates are z."""
         order, factor = self._ordered
         found = np.empty_like(z)
         found[:, order] = solve_triangular(factor, z.T, lower=True, trans="T", check_finite=False).T
@@ -85,7 +84,7 @@ class Laplace:
 
     @cached_property
     def _ordered(self) -> tuple[Array, Array]:
-        """The parameters ordered by their modes, not by columns, and the factor of their precision."""
+        """Order the parameters by their modes, not by columns."""
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
         return order, cholesky(own @ own.T, lower=True)
@@ -111,7 +110,7 @@ def laplace(
 ) -> Laplace:
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
-    Newton's method with the exact Hessian; the length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
+    Newton's method uses the exact Hessian. The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
     2004, 9.5). The last step promises to raise the log posterior by less than half of ``enough``, in nats. The search
     ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the
     start, if known.
@@ -139,14 +138,13 @@ def laplace(
 
 
 def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
-    """The log prior density of points (..., parameter), up to a constant."""
     return -0.5 * (((points - mean) / sd) ** 2).sum(-1)
 
 
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step: step, factor of the precision, twice the gain, and log evidence of a quadratic log-likelihood."""
+    """Newton's step, the factor of the precision, twice the gain, and the log evidence if quadratic."""
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
     factor = cholesky(information + np.diag(precision), lower=True)
@@ -161,11 +159,11 @@ def draws(
 ) -> tuple[Array, float]:
     """Draws of the parameters from their posterior, (draw, parameter), and the error of the Laplace approximation.
 
-    Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
-    (antithetic variates: Hammersley and Morton 1956).
+    Draws of the Normal come in pairs, z and -z. The errors of a pair cancel if probabilities are nearly linear in the
+    exponents (antithetic variates: Hammersley and Morton 1956).
 
-    If the classes separate, the posterior is skewed. If the standard deviation of r = log posterior - log Normal over
-    the draws is above ``EXACT``, every draw is replaced by elliptical slice sampling (Murray, Adams and MacKay 2010;
+    If the classes separate, the posterior is skewed. Let r = log posterior - log Normal. If the standard deviation of r
+    over the draws is above ``EXACT``, elliptical slice sampling replaces every draw (Murray, Adams and MacKay 2010;
     around an approximating Normal: Nishihara, Murray and Adams 2014). The chains start at draws of the Normal and at
     the mode, chosen with importance weights exp(r).
 
@@ -177,8 +175,7 @@ def draws(
 
     Returns
     -------
-    array (draw, parameter)
-    float
+    array (draw, parameter) float
         The standard deviation of r over the Normal's draws, in nats: 0 if the Laplace approximation is exact.
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
@@ -199,7 +196,7 @@ def draws(
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """r = log posterior - log Normal, up to a constant, at points whose standardized coordinates are z."""
+    """r = log posterior - log Normal, up to a constant, at points with the standardized coordinates z."""
 
     layout: Layout
     mean: Array
@@ -207,13 +204,10 @@ class _Ratio:
     found: Laplace
 
     def beside(self, z: Array, points: Array) -> Array:
-        """The part of r without the log likelihood, (draw,)."""
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Per block: the log joints of the other classes minus that of the row's class, (class, draw, row), and the
-        weights of the rows; the offset of the rows is multiplied by ``offset``.
-        """
+        """Yield log joints of the other classes minus that of the row's class, (class, draw, row), and row weights."""
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
             for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):
@@ -225,7 +219,6 @@ class _Ratio:
 
 
 def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
-    """The final points of chains that started at z, in standardized coordinates."""
     rows, missed = source, 0.0
     for _ in range(ROUNDS):
         z, height = _moved(ratio, rows, z, rng)
@@ -254,10 +247,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them.
-
-    These are all rows if the uncertain rows exceed the memory limit.
-    """
+    """The log likelihood at some points, (draw,), and the rows with an uncertain label (all, if memory is short)."""
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)
@@ -277,12 +267,10 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
 
     def linear(z: Array) -> list[Array]:
-        """z, the offset of its points from the mode, and the change of the log joints."""
         away = ratio.found.at(z) - mode
         return [z, away, *(joint for joint, _ in ratio.joints(rows, away))]
 
     def value(z: Array, away: Array, *changes: Array) -> Array:
-        """r from the results of ``linear``; the changes of the log joints are overwritten."""
         found = ratio.beside(z, mode + away)
         for (at, weight), joint in zip(at_mode, changes, strict=True):
             joint += at
@@ -323,13 +311,13 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 class LearnedExponents:
     """The posterior of the exponents given the labels.
 
-    ``names`` and ``groups`` are those of the learned terms, and ``scales`` the prior standard deviation of each group.
+    ``names`` and ``groups`` are those of the learned terms. ``scales`` is the prior standard deviation of each group.
     ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
-    only points; ``off`` is its error, in nats (see :func:`draws`). ``points``, (draw, parameter), are draws with
-    ``weights``, or the point that is plugged in. ``average`` holds the weights of the members of an average: the first
-    point is then that of the class frequencies, the last points and ``posterior`` belong to the member that learns all
-    terms, and ``power`` is that of the averaged probabilities. ``spreads`` are the Normals over which probabilities are
-    averaged, one per member.
+    only points. ``off`` is the error of this approximation, in nats (see :func:`draws`). ``points``, (draw, parameter),
+    are draws with ``weights``, or the point that is plugged in. ``average`` holds the weights of the members of an
+    average. The first point is then the class frequencies, and the last points and ``posterior`` belong to the member
+    that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are the Normals over which
+    probabilities are averaged, one per member.
     """
 
     spec: Exponents
@@ -348,16 +336,14 @@ class LearnedExponents:
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
-        """Prior mean and standard deviation of the learned parameters, each (parameter,)."""
         return self.spec.prior(self.learned, self.groups, self.scales)
 
     @property
     def by_draws(self) -> bool:
-        """Whether to resample the kept draws: the Laplace approximation is poor or members are averaged."""
+        """Whether to resample the kept draws, because the Laplace approximation is poor or members are averaged."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
-        """Posterior mean (parameter,) and covariance (parameter, parameter)."""
         mean = np.sum([each.weight * each.mean for each in self.spreads], axis=0)
         covariance = np.zeros(2 * (self.layout.size,))
         for each in self.spreads:
@@ -365,8 +351,9 @@ class LearnedExponents:
         return mean, covariance
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
-        """A copy with the exponents fixed at their posterior mode (in an average, of the member that learns all terms)
-        or mean.
+        """A copy with the exponents fixed at their posterior mode or mean.
+
+        In an average, the mode of the member that learns all terms is used.
         """
         if point is None:
             return self
@@ -379,9 +366,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A point (parameter,) near the mode in another layout, whose cells may be ``alike``.
+        """A point (parameter,) near the mode in another layout; ``alike`` is True if both layouts have the same cells.
 
-        ``places`` (term,) are the positions of its terms among those here; new terms have -1 and begin at ``mean``.
+        ``places`` (term,) are the positions of the other layout's terms here. New terms have -1 and begin at ``mean``.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -391,9 +378,9 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """A start for the variational Gaussian in another layout; new parameters have this mean and precision.
+        """A start for the variational Gaussian in another layout: its mean and precision.
 
-        The precision is that found here with the prior's share exchanged for that of ``sd`` (parameter,).
+        The precision is the posterior precision here, with the prior precision replaced by 1 / ``sd``².
         """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
@@ -406,7 +393,6 @@ class LearnedExponents:
         return mean, precision
 
     def _shared(self, layout: Layout, places: Array, alike: bool) -> tuple[Array, Array]:
-        """The positions, in another layout and here, of the parameters that are also learned here."""
         here = np.flatnonzero(places >= 0)
         there = places[here]
         if alike and layout.size - layout.terms == self.learned.size - self.learned.terms:
@@ -415,7 +401,6 @@ class LearnedExponents:
         return here, there
 
     def within(self, layout: Layout) -> LearnedExponents:
-        """A copy in a layout that begins with the same terms; additional parameters are 0."""
         points = self.layout.within(self.points, layout)
         return replace(
             self, layout=layout, points=points, spreads=tuple(each.within(self.layout, layout) for each in self.spreads)
@@ -423,7 +408,7 @@ class LearnedExponents:
 
     @property
     def said(self) -> str:
-        """A description of the average; "" if there is no average."""
+        """A description of the average."""
         if not self.average:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
@@ -439,7 +424,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The exponents of the averaged model that learns all terms; this object itself if no models are averaged."""
+        """The exponents of the averaged model that learns all terms, or this object if no models are averaged."""
         if not self.average:
             return self
         n = self.spec.draws
@@ -451,7 +436,6 @@ class LearnedExponents:
 
     @property
     def frequencies(self) -> float:
-        """The weight of the class frequencies among the members of an average."""
         return float(self.weights[0]) if self.average else 0.0
 
     def drawn(self, rng: Generator, n: int) -> Array:
@@ -466,7 +450,7 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents of the classes at these positions; -1 is a new class."""
+        """The exponents of some classes; -1 is a new class."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
@@ -498,7 +482,7 @@ class LearnedExponents:
     def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
-        ``terms``, (row, class, term), are those of new or left-out rows; ``offset``, (row, class), is log p(c | D).
+        ``terms``, (row, class, term), are the terms of new or left-out rows. ``offset``, (row, class), is log p(c | D).
         """
         found = np.empty(offset.shape)
 
@@ -513,14 +497,14 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) under each member of an average, without the power, (member, row, class)."""
+        """log p(c | x) under each member, without the power, (member, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
+        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
 
-        The Bayes factor compares a learned exponent with its prior mean: the ratio of prior to posterior density there
-        (Savage and Dickey; Dickey 1971), both Normal. Above 0, the labels favour another exponent.
+        The Bayes factor is the ratio of prior to posterior density at the prior mean, both Normal (Savage and Dickey;
+        Dickey 1971). Above 0, the labels favour another exponent.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -534,7 +518,6 @@ class LearnedExponents:
 
 
 def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
-    """The layout of the classes at these positions, and the earlier position and existence of each parameter."""
     n, own, old = layout.terms, len(layout.own), np.asarray(index, np.intp)
     place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
     place = np.concatenate([np.arange(n), place])
@@ -542,7 +525,7 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 
 
 def tempered(log_p: Array, power: float) -> Array:
-    """The log probabilities (..., class) raised to a power and normalized."""
+    """Raise probabilities, given by their logs, to a power and normalize them."""
     if power == 1.0:
         return log_p
     return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
@@ -562,8 +545,8 @@ def learn_exponents(
     """The posterior of the exponents under the priors of a specification.
 
     ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
-    random sample of the rows, to choose standard deviations and a starting point. ``before`` is the posterior given
-    more rows, including these, the position of each term there, or -1, and whether the cells are alike; the result then
+    random sample of the rows, to choose standard deviations and a starting point. ``before`` holds the posterior given
+    more rows, the position of each term there (or -1), and whether the cells are alike. With ``before``, the result
     only predicts held-out rows: standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
 
     Raises
@@ -637,7 +620,6 @@ def learn_exponents(
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:
-    """The number of classes; raise an error if a term is not finite."""
     classes = 0
     for rows in source():
         classes = rows.offset.shape[1]

@@ -1,4 +1,4 @@
-"""The exponents as a PyMC model, to check the learned posterior by NUTS."""
+"""The exponents as a PyMC model, to check their posterior by NUTS."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """The exponents given the terms of the rows, each left out of its terms, under the prior of ``learned`` (in an
-    average: of the member with all terms).
+    """The exponents under the prior of ``learned``, given the terms of the rows, each left out of its terms.
 
-    Variables are as in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are data (a cut
-    posterior, Plummer 2015).
+    In an average, the exponents are those of the member with all terms. Variables are as in
+    :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are data (a cut posterior, Plummer 2015).
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -51,7 +50,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
 
 
 def parameters_of(drawn: dict[str, Array]) -> Array:
-    """Draws of the model's variables as the parameters of the layout, (draw, parameter)."""
+    """Parameters, (draw, parameter), from draws of the variables."""
     own = [drawn[name] for name in ("d", "b_cell") if name in drawn]
     own = np.concatenate([*own, drawn["b"][..., None]], axis=-1)
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
@@ -66,17 +65,16 @@ SKEW = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Comparison of the learned posterior with the sampled one.
+    """Comparison of the learned posterior with the posterior sampled by NUTS.
 
     Parameters
     ----------
     parameters : DataFrame
         For each exponent and offset: ``mean`` and ``sd`` of the variational Gaussian approximation; ``nuts_mean`` and
-        ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations; ``mcse``, the Monte
-        Carlo standard error of that difference; and ``z``, the part of the difference beyond ``SKEW``, divided by
-        ``mcse``.
+        ``nuts_sd``; ``off``, the difference of the means in units of ``nuts_sd``; ``mcse``, the Monte Carlo standard
+        error of ``off``; and ``z``, the part of ``off`` beyond ``SKEW``, divided by ``mcse``.
     probability : float
-        The largest difference of a class probability of a row: as learned, and averaged over the draws of NUTS.
+        The largest difference between a learned class probability of a row and its average over the draws of NUTS.
     convergence : Convergence
     """
 
@@ -86,12 +84,12 @@ class Verdict:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, by Bonferroni, as in :class:`bayesnb.sampling.agreement.Agreement`."""
+        """The p-value of the largest ``|z|``, by Bonferroni."""
         return min(1.0, 2 * float(ndtr(-self.parameters["z"].abs().max())) * len(self.parameters))
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error, at 1e-4."""
+        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:
@@ -110,8 +108,7 @@ def verify(
 ) -> Verdict:
     """Sample the exponents with NUTS, given the rows from which they were learned, and compare.
 
-    If members are averaged, the member with all terms is checked. ``sampler`` are ``draws``, ``tune``, ``chains``,
-    ``random_seed`` and ``target_accept``.
+    ``sampler`` are ``draws``, ``tune``, ``chains``, ``random_seed`` and ``target_accept``.
     """
     from arviz_stats.base import array_stats
 

@@ -1,7 +1,7 @@
 """The terms that the exponents multiply: the factors of the log predictive, with exact leave-one-out.
 
-Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*, :func:`predictive` or
-:func:`left_out`. A :class:`TermSet` adds further terms.
+Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. A :class:`TermSet` adds further
+terms.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from bayesnb.statistics.membership import Column, Labels
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column, (row, class, term), in nats; 0 for a missing cell."""
+    """The log predictive of each column, (row, class, term); 0 for a missing cell."""
     return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
 
 def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
-    """log p(x_j | c, θ) of each column in turn, (..., row, class), with leading axes for draws of θ."""
+    """Yield log p(x_j | c, θ) of each column, (..., row, class), with leading axes for draws of θ."""
     lead = theta.log_pi.ndim - 1
     ready = by_column(data)
     for piece in pieces(posterior):
@@ -58,11 +58,11 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """As :func:`predictive` for learned rows, each left out of its class.
+    """The log predictive of each column for learned rows, each left out of its class, (row, class, term).
 
     A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
-    posterior, and the term of this class is the ratio of two normalizers. A prior that was scaled to the data keeps
-    that scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    posterior, and the term of this class is the ratio of two normalizers. A prior that was scaled to the data keeps its
+    scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -81,7 +81,6 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
-    """The terms of all columns, (row, class, column), from a function of one column."""
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
@@ -92,7 +91,7 @@ def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[P
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of the rows, each with about ``CELLS`` terms."""
+    """Slices of the rows."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
 
 
@@ -100,7 +99,6 @@ def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
 
 
 def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
-    """The name of the term with this key, given the names of the columns."""
     match key:
         case "column", k:
             return columns[k]
@@ -118,7 +116,7 @@ class TermSet:
     statistics: DependenceStatistics
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the statistics alone, because cached tables are several times larger."""
+        """Leave out cached tables, which are several times larger than the statistics."""
         return {"statistics": self.statistics}
 
     @cached_property
@@ -132,10 +130,7 @@ class TermSet:
         return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
 
     def _of_cells(self, codes: Array) -> Iterator[tuple[CellTerm, Array, Array, Array, Array]]:
-        """Per shape and pair: the term, its table, its table if a row of weight 1 is left out, and the cells.
-
-        The second cell of a shape is the position of its column.
-        """
+        """Yield each term of shapes and pairs, its table with and without a row left out, and the cells."""
         cells = self.statistics.cells
         if len(cells.shaped):
             alone = np.zeros(codes.shape[1], np.intp)
@@ -153,7 +148,7 @@ class TermSet:
 
     @cached_property
     def forests(self) -> Forests | None:
-        """The average over all forests; ``None`` without forests or without pairs of columns."""
+        """The average over all forests, if any."""
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None
@@ -181,14 +176,13 @@ class TermSet:
 
     @cached_property
     def _tables(self) -> tuple[tuple[Array | None, list[Array]], ...]:
-        """The tables of shapes and pairs, without and with a row of weight 1 left out."""
         shapes = self.of_shapes if len(self.statistics.cells.shaped) else None
         return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the learned exponents, in the order of the terms. The term of the trees comes last.
 
-        Its exponent is 1 in the member of an average that it forms, and otherwise 0.
+        The exponent of the trees is 1 in their own member of an average, and otherwise 0.
         """
         by = spec.by == "class"
         if spec.by == "model":
@@ -220,13 +214,11 @@ class TermSet:
 
     @property
     def _keys_beside(self) -> list[tuple[Any, ...]]:
-        """The kind of each added term, and its columns."""
         of, shaped = self.statistics.cells.grid.terms.tolist(), self.statistics.cells.shaped
         pairs = (("pair", of[i], of[j]) for i, j in self.paired)
         return [*(("shape", of[k]) for k in shaped), *pairs, *((name,) for name in self.names_of_all)]
 
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
-        """The names of the terms with learned exponents, given the names of the columns."""
         return [_name(key, columns) for key in self.keys(spec, len(columns))]
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
@@ -234,7 +226,6 @@ class TermSet:
 
     @property
     def names_of_all(self) -> list[str]:
-        """The names of the terms of all columns together."""
         cells = self.statistics.cells
         there = {
             "forests": self.forests,
@@ -258,8 +249,7 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
-        ``which`` are labels of learned rows, each left out of its class, or the number of new rows. Without ``trees``,
-        their term is omitted.
+        ``which`` are labels of learned rows, each left out of its class, or the number of new rows.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -308,7 +298,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms that the exponents multiply, (row, class, term), from columns and added terms."""
+    """The terms that the exponents multiply, from columns and added terms."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

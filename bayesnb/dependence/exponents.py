@@ -135,7 +135,8 @@ class Exponents:
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents: the same forest in all classes, or one per
         class. Learned rows with gaps count for the pairs of their known columns. This is exact if each column with gaps
-        has at most one edge, to a complete column; :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
+        has at most one edge, to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log
+        evidence.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float

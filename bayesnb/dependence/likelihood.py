@@ -190,9 +190,9 @@ def _information_by_pairs(
 ) -> None:
     """Add the same information as :func:`_information_by_classes`, summed over pairs of classes.
 
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms, z_c - z_k is s_c
-    - s_k. For the deviations, z_c - z_k is the covariates of c at d_c, and minus the covariates of k at d_k. With two
-      classes, the sum over pairs takes about a quarter of the multiplications of the sum over classes.
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For terms, z_c - z_k is s_c -
+    s_k. For the deviations, z_c - z_k is the covariates of c at d_c, and minus the covariates of k at d_k. With two
+    classes, the sum over pairs takes about a quarter of the multiplications of the sum over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

@@ -162,8 +162,7 @@ class NearTerm:
         """½ d² of rows to all places, (row, place), relative to the mean of d² over pairs of rows.
 
         Let z be the position of a cell, 0 if missing, and k = 1 if it is known, otherwise 0. A column adds k k' (z -
-        z')² + (1
-        - k k') e, where e is the mean of d² in this column. One matrix product computes the sum over columns.
+        z')² + (1 - k k') e, where e is the mean of d² in this column. One matrix product computes the sum over columns.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

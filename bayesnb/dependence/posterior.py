@@ -380,7 +380,7 @@ class LearnedExponents:
     ) -> tuple[Array, Array]:
         """A start for the variational Gaussian in another layout: its mean and precision.
 
-        The precision is the posterior precision here, with the prior precision replaced by 1 / ``sd``².
+        The precision is the posterior precision here, with the prior precision replaced by 1 / sd².
         """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)

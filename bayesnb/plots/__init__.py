@@ -1,4 +1,4 @@
-"""Plots: each function takes a result of the estimator or of an evaluation, and returns a Figure.
+"""Plots. Each function takes a result of the estimator or of an evaluation, and returns a Figure.
 
 Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. Write a figure with ``figure.savefig``,
 or show it in a notebook after ``%matplotlib inline``.

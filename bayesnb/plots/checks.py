@@ -31,7 +31,7 @@ MOST_FACTORS = 30
 
 
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
-    r"""Plot the posterior predictive checks that differ most from the model, with the range expected by chance.
+    r"""Plot the posterior predictive checks that differ most from the model.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     Returns
     -------
     Figure
-        One line per check, the worst on top. The point is the distance of the observed value from the mean of the
-        replicated tables, in their standard deviations. In 19 of 20 replicated tables, all checks lie in the band.
+        One line per check, the worst on top. The point is the distance of the observed value from the mean of
+        replicated tables, in standard deviations. In 19 of 20 replicated tables, all checks lie in the band.
 
     Raises
     ------
@@ -103,8 +103,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        One cell per pair; the colour is the mutual information in nats, grey without evidence of dependence. Only the
-        40 columns with the strongest dependence are shown.
+        One cell per pair. Its colour is the mutual information in nats, or grey without evidence of dependence. At most
+        40 columns are shown, those with the strongest dependence.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _shown(found: Independence) -> list[Any]:
 
 
 def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
-    """Information, and whether the pair is dependent, (row, column); rows start with the second column."""
+    """Mutual information, and whether the pair is dependent, (row, column). The first row is the second column."""
     place = {column: k for k, column in enumerate(columns)}
     information, dependent = np.zeros((2, len(columns) - 1, len(columns) - 1))
     pairs = found.pairs
@@ -192,9 +192,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
-        the rows of the largest change over the classes, a hollow marker its maximum. Only the 30 factors with the most
-        influential priors are shown.
+        One line per factor of the model, and a last line for all factors together. Each row has a largest change over
+        the classes. A filled marker shows the mean over the rows, a hollow marker the maximum. At most 30 factors are
+        shown, those with the most influential priors.
 
     Raises
     ------
@@ -245,12 +245,12 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        The largest number of lines, those with the most evidence.
+        The largest number of lines. Lines with the most evidence are shown.
 
     Returns
     -------
     Figure
-        One line per column and class: its log e-value, with an alarm where it crosses the dashed line.
+        One line per column and class: the log e-value. It crosses the dashed line at an alarm.
 
     Raises
     ------
@@ -284,19 +284,19 @@ def watch(found: Watch, most: int = 8) -> Figure:
 
 
 def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
-    r"""Plot the edges between columns as a graph; the more probable an edge is, the darker and thicker it is.
+    r"""Plot the edges between columns as a graph. Probable edges are dark and thick.
 
     Parameters
     ----------
     found : DataFrame
-        From ``checks.forests(clf)``. If each class has its own forest, the mean probability over the classes is shown.
+        From ``checks.forests(clf)``. If each class has a forest, mean probabilities over the classes are shown.
     least : float
-        Edges that are less probable than this are not drawn.
+        Least probability of an edge to draw.
 
     Returns
     -------
     Figure
-        The columns are on a circle, in alphabetical order.
+        The columns are on a circle in alphabetical order.
 
     Raises
     ------

@@ -32,12 +32,12 @@ def colours_of(n: int) -> list[Any]:
 
 
 def marker_of(c: int) -> str:
-    """The marker of the class at this position."""
+    """The marker of a class."""
     return MARKERS[c % len(MARKERS)]
 
 
 def plain(text: Any, most: int = 32) -> str:
-    """Escape a name for matplotlib: a single line of at most ``most`` characters, without mathematics."""
+    """Escape a name for matplotlib, as one line without mathematics."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
     words = words if len(words) <= most else words[: most - 1] + "…"
     # A legend ignores labels that begin with an underscore.
@@ -45,7 +45,7 @@ def plain(text: Any, most: int = 32) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this size in inches, not registered with pyplot."""
+    """An empty figure, in inches, that is not registered with pyplot."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -54,7 +54,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels_of(
     n: int, width: float, height: float, columns: int | None = None, sharex: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of ``n`` panels of this size in inches, with room for a legend on the right."""
+    """A figure of ``n`` panels, each of this size in inches, with room for a legend on the right."""
     across = min(n, columns or (1 if n == 1 else 2 if n <= 4 else 3))
     down = -(-n // across)
     figure = new_figure(1.4 + width * across * (1 if across == 1 else 0.75), 0.6 + height * down)
@@ -65,7 +65,7 @@ def panels_of(
 
 
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
-    """Add a legend outside the panels; the entries are (name, colour, sign).
+    """Add a legend outside the panels. An entry is (name, colour, sign).
 
     The sign is "-", "--" or ":" for a line, otherwise a marker. A marker in brackets, such as "(o)", is hollow.
     """

@@ -27,13 +27,13 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
         Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each remaining coordinate, except the
-        class, gets a separate panel.
+        class, has a panel.
 
     Returns
     -------
     Figure
-        One density per class; the prior is dashed. A panel shows the range of the posteriors and half of it on either
-        side.
+        One density per class. Priors are dashed. A panel shows the range of the posteriors, and half of this range on
+        either side.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
 
 
 def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, Any]) -> DataArray:
-    """Draws of a variable as (sample, class, panel), with the panel titles as a coordinate."""
+    """Draws of a variable as (sample, class, panel), titled by panel."""
     held = tree[group].dataset
     if variable not in held:
         raise ValueError(f"Expected a variable of the tree, one of {list(held.data_vars)}; got {variable!r}")
@@ -123,7 +123,7 @@ def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str
 
 
 def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequence[Any]) -> None:
-    """Plot densities of draws (sample, class); the posterior is filled."""
+    """Plot densities of draws, (sample, class)."""
     low, high = np.quantile(after, [0.005, 0.995], axis=0)
     low, high = low.min(), high.max()
     everything = after if before is None else np.concatenate([after, before])
@@ -148,7 +148,7 @@ def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequ
 
 
 def _density(x: Array, window: tuple[float, float]) -> tuple[Array, Array]:
-    """The kernel density of the draws inside a window, scaled by the share of draws inside."""
+    """The kernel density inside a window, scaled by the share of draws inside."""
     from arviz_stats.base import array_stats
 
     inside = x[(window[0] <= x) & (x <= window[1])]

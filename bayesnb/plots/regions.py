@@ -38,13 +38,13 @@ def decision_regions(
     Parameters
     ----------
     clf : BayesianNB
-        A fitted classifier; its ``estimate`` is used.
+        A fitted classifier. Its ``estimate`` is used.
     X, y : table and labels
-        Rows to show as points; rows that lack one of the two values are omitted.
+        Rows to show as points. Rows without both values are omitted.
     features : (column, column)
-        The horizontal and the vertical axis; use positions if the table has no names.
+        The horizontal and the vertical axis. Use positions if the table has no names.
     response : {"entropy", "class"}
-        The background: entropy of the predicted probabilities in nats, or the most probable class.
+        The background: entropy of the class probabilities in nats, or the most probable class.
     grid_resolution : int
         Number of grid points per axis.
 
@@ -116,7 +116,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
 
 
 def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
-    """log p(class | two columns), (row, class); NaN if a row has probability 0 under every class."""
+    """log p(class | two columns), (row, class); NaN if the row is impossible."""
     if clf.classifier_.schema.named:
         grid: Any = pd.DataFrame(columns)
     else:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def class_probability(
     draws: Any, classes: Sequence[Any], rows: Sequence[int] | None = None, predictive: Any = None
 ) -> Figure:
-    """Plot draws of p(class | row, θ), one panel per row: the uncertainty of each class probability.
+    """Plot draws of p(class | row, θ), one panel per row.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def class_probability(
     rows : sequence of int, optional
         Positions of the rows to show; the first 8 by default.
     predictive : array (row, class), optional
-        From ``predict_proba``, for the same rows as ``draws``; marked with a line and a triangle.
+        From ``predict_proba``, for the same rows as ``draws``. Marked with a line and a triangle.
 
     Returns
     -------
     Figure
-        Histograms of equal height, so that a class of tiny probability does not flatten the others.
+        Histograms of equal height, so that an improbable class does not flatten the others.
 
     Raises
     ------
@@ -106,15 +106,15 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     frame : DataFrame ((row, entry) or (entry,), ...)
         The result of ``explain`` for one row.
     unit : str, optional
-        The unit of the axis; by default the unit in ``frame.attrs``, set by ``explain``.
+        The unit of the axis; by default the unit in ``frame.attrs``.
     entries : int
-        The largest number of bars for columns; the smallest contributions share one bar.
+        The largest number of bars for columns. The smallest contributions share one bar.
 
     Returns
     -------
     Figure
-        Bars to the right favour the label, bars to the left the other class; lines are intervals. A missing value has
-        no bar. An infinite contribution reaches the edge of the figure; if both probabilities are 0, the text is 0/0.
+        Bars to the right favour the label, bars to the left the other class. Lines are intervals. A missing value has
+        no bar. An infinite contribution reaches the edge of the figure. If both probabilities are 0, the text is 0/0.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
 
 
 def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
-    """The contributions for one row, from the prior to the total, and the two classes."""
+    """The contributions for one row, and the two classes."""
     needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
     if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
         raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
@@ -186,7 +186,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
 
 
 def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
-    """The prior, the largest contributions in their original order, the sum of the others, and the total."""
+    """The prior, the largest contributions, the sum of the others, and the total."""
     require_whole(1, entries=entries)
     columns = lines.index[1:-1]
     if len(columns) <= entries:
@@ -220,7 +220,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Entropies in nats, coloured by predicted class; dotted lines connect points of equal total entropy.
+        Entropies in nats, coloured by predicted class. Dotted lines have equal total entropy.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
 
 
 def _equal_totals(axes: Axes, right: float, top: float) -> None:
-    """Draw lines of equal total entropy, each labelled at the edge of the figure."""
+    """Draw lines of equal total entropy, with labels."""
     from matplotlib.ticker import MaxNLocator
 
     for total in MaxNLocator(7).tick_values(0, right + top):

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
-    """Plot how often predictions are true against their confidence, with a histogram of the confidences.
+    """Plot how often predictions are true at each confidence, with a histogram of confidences.
 
     Parameters
     ----------
     proba : array (row, class)
-        Predictions of rows that were not learned: leave-one-out, ``clf.loo(X, y)["probability"]``, or of held-out rows.
+        Predictions of held-out rows, or leave-one-out predictions, ``clf.loo(X, y)["probability"]``.
     codes : int array (row,)
         Positions of the true classes.
     bins : int
         Number of intervals of equal width.
     code : int, optional
-        Position of a class to evaluate against the rest; by default the most probable class of each row.
+        Position of a class to compare with the rest; by default the most probable class of each row.
     prob : float, optional
         Probability of the binomial error bars; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, a probability is outside [0, 1], or a code is not that of a class.
+        If the shapes do not fit, or a probability or a code is invalid.
 
     See Also
     --------
@@ -76,7 +76,7 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        The frame of ``Agreement.plug_ins``; or the probabilities of the plug-in, NaN for impossible rows.
+        The frame of ``Agreement.plug_ins``, or the plug-in's probabilities, NaN for impossible rows.
     predictive : array (row, class), optional
         The probabilities of full Bayes, if ``plug_in`` is an array.
     classes : sequence (class,), optional
@@ -87,8 +87,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        The probability of the second of two classes, or of each class in a different colour. On the line, both
-        estimates are equal. Circles mark rows with different predicted classes.
+        The probability of the second of two classes, or of each class in a different colour. Both estimates are equal
+        on the line. Circles mark rows with different predicted classes.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def map_against_bayes(
 
 
 def worth_of_rows(found: pd.DataFrame) -> Figure:
-    """Plot the expected loss, and the price of each plug-in compared with full Bayes, against the number of rows.
+    """Plot the expected loss, and the regret of each plug-in, against the number of rows.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        On the left the expected loss per row, with a band if ``found`` has one; on the right the price of each plug-in,
-        and the largest negligible price; both against the total number of learned rows.
+        On the left is the expected loss per row, with a band if ``found`` has one. On the right are the regret of each
+        plug-in and the largest negligible regret. The horizontal axis is the total number of learned rows.
 
     Examples
     --------

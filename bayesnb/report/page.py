@@ -78,9 +78,9 @@ def report(
         Exactly the learned rows.
     title : str
     format : {"html", "md"}
-        One self-contained HTML page, or Markdown with tables instead of pictures.
+        One self-contained HTML page, or Markdown without pictures.
     explain : int
-        Number of most uncertain rows to show with their contributions; 0 for no rows.
+        Number of most uncertain rows to explain; may be 0.
     by : {"total", "epistemic"}
         The entropy by which rows are ranked as uncertain.
     unit : {"nats", "bits", "decibans"}
@@ -88,20 +88,20 @@ def report(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
-        The number of exact posterior draws for the entropies.
+        Number of posterior draws for the entropies.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. The model learns all rows.
+        Largest number of rows to score. The rows are drawn at random.
     remarks : sequence of str
         Sentences about the table to list first among the findings.
     form : {"python", "command"}
-        Whether cures are spelled for Python, as in ``dependence="weighted"``, or for the command line.
+        Whether recommendations are spelled for Python or for the command line.
 
     Returns
     -------
     str
-        The page. Its last section explains which sections do not exist for the model.
+        The page. Its last section lists the sections that do not exist for the model.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def report(
 
 
 def write(page: str, path: str | Path) -> None:
-    """Write a page as UTF-8 and atomically: the file always holds the complete old or the complete new page.
+    """Write a page atomically: the file always holds the complete old or the complete new page.
 
     Raises
     ------
@@ -174,14 +174,14 @@ def write(page: str, path: str | Path) -> None:
 
 
 def is_report(path: str | Path) -> bool:
-    """True if :func:`report` wrote the file, as HTML or as Markdown."""
+    """Whether :func:`report` wrote the file."""
     text = Path(path).read_bytes()
     headings = (f"\n## {title}\n".encode() for title in (LOOK, MADE))
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
-    """The classes of the rows as codes; raise ``ValueError`` if their counts differ from the learned rows."""
+    """The class codes of the rows; ``ValueError`` if their counts differ from the learned rows."""
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")

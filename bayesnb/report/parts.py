@@ -26,10 +26,9 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """The last column of a table, with one bar per row, (row,): positive to the right, NaN for a missing bar or
-    interval.
+    """Bars in the last column of a table, one per row, (row,); NaN for no bar or no interval.
 
-    Bars to the right favour the class ``label``, bars to the left ``against``.
+    Bars to the right favour the class ``label``, bars to the left the class ``against``.
     """
 
     sizes: Array
@@ -41,9 +40,9 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
-    """A table, whose index contains the row headings.
+    """A table with row headings in its index.
 
-    HTML shows it only on demand if ``folded``. With ``bars``, the last row is the total of the other rows.
+    A ``folded`` table is shown on demand in HTML. With ``bars``, the last row is the total of the other rows.
     """
 
     frame: pd.DataFrame
@@ -54,7 +53,7 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture with a text description for readers who cannot see it."""
+    """A picture with a description for readers who cannot see it."""
 
     figure: Callable[[], Figure]
     caption: str
@@ -63,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """A list of sentences, each with the title of the section with details, or with ``None``."""
+    """A list of sentences, each with the title of the section that has details, or None."""
 
     items: Sequence[tuple[Sentence, str | None]]
 
@@ -76,10 +75,10 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content, in which a text is a paragraph.
+    """A heading and its content. A text is a paragraph.
 
-    ``lead`` is the first sentence, which is the answer; ``finding`` is one sentence for the list of findings. HTML
-    shows the section only on demand if ``folded``.
+    ``lead`` is the first sentence, the answer. ``finding`` is a sentence for the list of findings. A ``folded`` section
+    is shown on demand in HTML.
     """
 
     title: str
@@ -91,7 +90,7 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A page: its title, a one-sentence summary, and its sections."""
+    """A page: title, summary in one sentence, and sections."""
 
     title: str
     about: str
@@ -99,14 +98,14 @@ class Page:
 
 
 def one_line(value: Any, most: int = 200) -> str:
-    """Write a name or a value as one line; unprintable characters become the replacement character."""
+    """Write a value as one line, with unprintable characters replaced."""
     text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))
     text = "".join("\ufffd" if not c.isprintable() and c not in "\t\u00a0" else c for c in text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def written(value: Any, digits: int | None = DIGITS) -> Any:
-    """A number as text with ``digits`` decimal places, or four significant digits if None; other values unchanged."""
+    """Write a number with ``digits`` decimal places, or with four significant digits if None."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "—"
     if not isinstance(value, float | np.floating):
@@ -121,7 +120,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
 
 
 def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
-    """A number with its interval, as text; by default with decimal places to suit the largest of the numbers."""
+    """Write a number with its interval. By default, the decimal places suit the largest of the numbers."""
     numbers = [number for number in (value, lower, upper) if number is not None]
     if any(np.isnan(numbers)):
         return "—" if value is None or np.isnan(value) else str(written(value))
@@ -132,12 +131,12 @@ def with_interval(value: float | None, lower: float, upper: float, digits: int |
 
 
 def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "") -> str:
-    """A number with its standard error, as text."""
+    """Write a number with its standard error."""
     return "∞" if np.isinf(value) else "—" if np.isnan(value) else f"{value:{sign}z.{digits}f} ±{error:.{digits}f}"
 
 
 def _digits(column: pd.Series) -> int | None:
-    """The decimal places of a column; None if it contains other values than numbers."""
+    """The decimal places of a column; None if it holds other values than numbers."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -153,8 +152,8 @@ def _digits(column: pd.Series) -> int | None:
 class CellTexts:
     """The cells of a frame as texts, without empty columns.
 
-    ``names`` holds the names of the ``heads`` index levels, then those of the columns; ``numbers`` states which columns
-    contain numbers.
+    ``names`` holds the names of the ``heads`` index levels, then the names of the columns. ``numbers`` states which
+    columns contain numbers.
     """
 
     names: list[str]
@@ -184,10 +183,10 @@ def spoken(name: Any) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Format the answer of a question for people: intervals and standard errors share a cell with their number.
+    """Format the answer of a question for people: a number shares its cell with its interval or standard error.
 
-    ``lower`` and ``upper`` belong to the column before them, or to the ``median`` between them; ``se`` and ``x_se`` to
-    the column before them.
+    ``lower`` and ``upper`` belong to the column before them, or to the ``median`` between them. ``se`` and ``x_se``
+    belong to the column before them.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
@@ -214,6 +213,6 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
-    """Write the counts of classes as text; only the first if there are many classes."""
+    """Write the counts of classes as text; of many classes, only the first."""
     each = [f"{label} {n:,.10g}" for label, n in counts.items()]
     return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

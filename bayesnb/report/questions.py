@@ -1,7 +1,6 @@
 """Build sections of the report, and screens of commands, from questions about the table and their answers.
 
-The declaration of a question (:class:`bayesnb.inference.questions.Shown`) defines the heading, the sentence, the table
-and the picture.
+:class:`bayesnb.inference.questions.Shown` defines the heading, the sentence, the table and the picture.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model with its learned rows; answers each question once.
+    """A fitted model with its learned rows. It answers each question once.
 
     Questions without labels use at most 200 rows, drawn by their content.
     """
@@ -102,9 +101,7 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """A section for the answer to a question: a sentence, a picture, the first ``top`` lines of the table, and a
-    legend.
-    """
+    """A section for an answer: a sentence, a picture, the first ``top`` lines of the table, and a legend."""
     shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
@@ -127,12 +124,12 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """An answer as a table; for a bare array, the column is named after the question."""
+    """An answer as a table. The column of a bare array is named after the question."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first rows and columns of a table; the caption mentions the omitted ones."""
+    """The first rows and columns of a table. The caption mentions what is omitted."""
     for size, most, what in zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True):
         caption += f": the first {most} of {size} {what}" if size > most else ""
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), caption)
@@ -144,7 +141,7 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
 def uncertain(
     clf: BayesianNB, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
 ) -> Section:
-    """A section about the parts of the uncertainty, and the contributions to the most uncertain predictions."""
+    """A section about the uncertainty of rows, and the contributions to the most uncertain predictions."""
     log_proba = clf.predict_log_proba(table)
     order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
     chosen = np.sort(order[:CANDIDATES])
@@ -184,7 +181,7 @@ def uncertain(
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """Parts for one row: contributions to the log-odds, the largest first, then a legend and unusual values."""
+    """The contributions to the log-odds of one row, the largest first, with a legend and unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
@@ -199,7 +196,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class and its interval; names the prediction if it differs."""
+    """A sentence with the probability of a class and its interval. It names the prediction if that is another class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
@@ -218,7 +215,7 @@ def _named(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """The contributions, the largest first, with one line for the sum of the smallest, and the total."""
+    """The contributions, the largest first, one line for the sum of the smallest, and the total."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

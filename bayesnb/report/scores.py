@@ -109,7 +109,7 @@ def _commonest_mistake(card: Scorecard) -> str:
 
 
 def estimates(compared: Comparison) -> Section:
-    """The four estimates and the models with dependence on the same held-out rows."""
+    """The estimates and the models with dependence, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}
@@ -168,7 +168,7 @@ def four_estimates(compared: Comparison) -> Section:
 
 
 def more_rows(found: pd.DataFrame) -> Section:
-    """The expected loss after further rows, and the regret of a plug-in then."""
+    """The expected loss and the regret of a plug-in after further rows."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
     since = {0.0: "already now", np.inf: "at none of these sizes"}
     needed = ", ".join(
@@ -204,7 +204,7 @@ def calibration(compared: Comparison, name: str) -> Section:
 
 
 def evidence(clf: BayesianNB, table: Table) -> Section:
-    """The marginal likelihood of each column, with and without a difference between the classes."""
+    """The marginal likelihood of each column, with and without differences between classes."""
     found = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
     text = (

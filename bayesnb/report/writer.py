@@ -1,7 +1,7 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because those of pandas leave
-captions unescaped or add a style sheet, which the content security policy of the page forbids.
+Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because pandas leaves captions
+unescaped or adds a forbidden style sheet.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ PHONE = 46
 
 
 def page_as(page: Page, format: str, form: Form = "python") -> str:
-    """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests.
+    """Write the page as "html" or "md". The HTML forbids scripts and requests.
 
-    ``form`` is the spelling of cures, for Python or for the command line.
+    ``form`` is the spelling of recommendations, for Python or for the command line.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -61,7 +61,7 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
 
 
 def _in_words(part: Part) -> dict[str, Any]:
-    """The fields and the kind of a part for the Markdown template; pictures become text."""
+    """The fields and the kind of a part for Markdown; pictures become text."""
     match part:
         case TablePart():
             return {"kind": "grid", "cells": cells_of(part.frame), "caption": part.caption}
@@ -73,7 +73,7 @@ def _in_words(part: Part) -> dict[str, Any]:
 
 
 def _filled(part: Part) -> dict[str, Any]:
-    """The fields and the kind of a part for the HTML template."""
+    """The fields and the kind of a part for HTML."""
     match part:
         case Picture():
             image, width, height = svg(part.figure())
@@ -89,7 +89,7 @@ def _filled(part: Part) -> dict[str, Any]:
 
 
 def _letters(cells: CellTexts) -> int:
-    """Approximate least width of a table in letters, if headings stay on one line and cells wrap between words."""
+    """Approximate least width of a table in letters, if cells wrap between words."""
     columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
     words = (
         [name, *(word for cell in column for word in re.split(r" \(|(?<!to) (?!±|to)", cell))]
@@ -99,7 +99,7 @@ def _letters(cells: CellTexts) -> int:
 
 
 def _places(bars: Bars) -> dict[str, Any]:
-    """The labels of the bars, and the ends of bars and intervals on a scale from -100 to 100."""
+    """The labels of the bars, and the ends of bars and intervals from -100 to 100."""
     numbers = np.array([bars.sizes, bars.lower, bars.upper]).T
     far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
     lines = []
@@ -113,7 +113,7 @@ def _places(bars: Bars) -> dict[str, Any]:
 
 
 def escaped(text: Any) -> str:
-    """Escape a text so that Markdown shows it literally, also in a table cell."""
+    """Escape a text so that Markdown shows it literally."""
     text = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     # An underscore inside a word has no meaning in Markdown, so it stays.
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", re.sub(r"([\\`*\[\]|~$])", r"\\\1", text))
@@ -141,7 +141,7 @@ SHADES = {
 
 
 def svg(figure: Figure) -> tuple[str, int, int]:
-    """A figure as SVG, with its width and height on the page in pixels."""
+    """A figure as SVG, with width and height in pixels."""
     import matplotlib as mpl
 
     file = io.StringIO()

@@ -19,7 +19,7 @@ class EstimateRule:
     Parameters
     ----------
     label : str
-        Its name on an axis.
+        Name of the estimate on an axis.
     point : {"mode", "mean"}
         The point of the posterior that is plugged in or shown.
     plugs_in : bool

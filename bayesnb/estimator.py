@@ -279,9 +279,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, in any form that :meth:`fit` accepts. They may have new classes and new levels.
+        """Learn from more rows, in any form that :meth:`fit` accepts. The rows may have new classes and new levels.
 
-        ``classes`` may name classes that have no rows yet. It is optional, even in the first call.
+        ``classes`` may name classes that have no rows yet; this argument is optional, even in the first call.
 
         Warns
         -----
@@ -409,7 +409,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         classes : sequence, optional
             The classes, if there are no labels.
         rows : int, optional
-            The number of rows of each drawn table; by default as many as X has, or 100.
+            The number of rows of each drawn table; by default the number of rows of ``X``, or 100 without ``X``.
         draws, chains : int
         random_seed : int, optional
             The estimator's ``random_state`` by default.
@@ -657,7 +657,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     model : BayesianNB or Classifier
         The fitted model, which reads the columns of new rows; it is not changed.
     tree : DataTree
-        Its group ``posterior`` needs the variables of ``model.to_pymc()``, with their dimensions.
+        A tree whose group ``posterior`` has the variables of ``model.to_pymc()``, with their dimensions.
 
     Returns
     -------

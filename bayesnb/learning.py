@@ -422,8 +422,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """The classifier of the rows of two classifiers.
 
-    If they have counted different cells of a dependence, an error is raised. With ``keep``, the counts of the first
-    classifier are kept instead, as a sample of all rows.
+    If the classifiers have counted different cells of a dependence, an error is raised. With ``keep``, the counts of
+    the first classifier are kept instead, as a sample of all rows.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)

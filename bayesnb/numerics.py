@@ -113,7 +113,7 @@ SMALL = 64.0
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
-    """``deviance`` of k events in exposure e; tiny rates are given by their logarithms."""
+    """``deviance`` of k events in exposure e; the log rate is an argument, because tiny rates underflow."""
     expected = rate * e
     least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
     if least >= 0 and most <= SMALL:
@@ -132,7 +132,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. A negative count and exposure are removed from the other pair.
+    ``at`` and ``bt``. A pair with negative count and exposure is removed from the other pair.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -166,7 +166,8 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
     """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
 
-    For z >= 16 they are asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12) with terms that do not cancel.
+    For z >= 16, asymptotic series are used (Abramowitz and Stegun 6.3.18 and 6.4.12), because their terms do not
+    cancel.
     """
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
@@ -208,7 +209,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     """Draw an outcome from log probabilities along an axis; return its position.
 
-    By the Gumbel-max trick, each outcome has the largest log p plus Gumbel noise with probability p.
+    By the Gumbel-max trick, the outcome with the largest sum of log p and Gumbel noise has these probabilities.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
 
@@ -216,9 +217,9 @@ def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
 def log_interval(middle: Array, width: Array) -> Array:
     """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
 
-    An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. Then
-    the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if Φ(a) and Φ(b) underflow to 0. In a narrow interval
-    this difference loses digits too, so Taylor's series at the middle is used.
+    An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. For
+    an interval from a to b, the result is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if Φ(a) and Φ(b)
+    underflow to 0. In a narrow interval this difference loses digits too, so Taylor's series at the middle is used.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):

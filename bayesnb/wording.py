@@ -183,7 +183,7 @@ def sentences(parts: Iterable[Any]) -> Message | str:
 
 
 class RefusedError(ValueError):
-    """A value, a table or a model was refused. The error holds its place, its value and its cure as attributes.
+    """A value, a table or a model was refused. The error has the place, the value and a cure as attributes.
 
     Parameters
     ----------

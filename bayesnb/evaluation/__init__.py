@@ -35,8 +35,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. Both fit a clone of
-        ``clf``. None means that ``clf`` is fitted and ``X`` and ``y`` are held out.
+        "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. "loo" and an int
+        fit a clone of ``clf``. None means that ``clf`` is fitted and ``X`` and ``y`` are held out.
 
     Returns
     -------

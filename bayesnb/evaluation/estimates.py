@@ -431,9 +431,8 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """log p(c | x), (row, class), from the folds by which an average is weighed, which takes one fit instead of five.
-
-    ``None`` if there is no average, or these folds do not predict every row.
+    """log p(c | x), (row, class), from the folds inside the fit of an average; ``None`` if they do not predict every
+    row.
     """
     if not named(asked.dependence).average or len(codes) > FEW:
         return None

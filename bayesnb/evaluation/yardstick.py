@@ -92,7 +92,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(c | row, θ) by a BayesianNB with these parameters, given also the row if possible."""
+    """Draws of p(c | row, θ) by a BayesianNB with these parameters; θ is drawn given the row too if possible."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)

@@ -13,9 +13,10 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     """ln Σ over rooted forests of ∏ weights of edges · ∏ ground weights of roots, (...,).
 
     By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian (Kirchhoff 1847; Tutte
-    1948). Its entries may span e^±1000, so nodes are eliminated one after another. With t = ln(g_k + Σ_i w_ki), node k
-    gives the factor e^t, and its star becomes a mesh with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t.
-    The rooted forests of the mesh give the rest of the sum. All terms are positive, so no digits are lost.
+    1948). The entries of this matrix may span e^±1000, so nodes are eliminated one after another. With t = ln(g_k + Σ_i
+    w_ki), node k gives the factor e^t, and its star becomes a mesh with the weights w_ij + w_ki w_kj / e^t and g_i +
+    w_ki g_k / e^t. The rooted forests of the mesh give the rest of the sum. All terms are positive, so no digits are
+    lost.
 
     Parameters
     ----------

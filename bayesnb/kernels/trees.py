@@ -214,9 +214,9 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) are the rows that stop in each node; they are overwritten by the rows that
-    reach it. Output: ``known``, counts of the rows that continue to a child; ``of_node``, ``of_known`` and ``below``
-    (tree, node), the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the sum of
-    ``alpha`` (class,).
+    reach the node. On output, ``known`` holds the rows that continue to a child. ``of_node``, ``of_known`` and
+    ``below`` (tree, node) hold the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the
+    sum of ``alpha`` (class,).
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):

@@ -218,8 +218,8 @@ class DrawnPosterior:
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """The number of independent draws that ``n`` draws of :meth:`log_joint_at` are worth, (row,).
 
-        It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w = p(x | θ)
-        (Kish 1965).
+        This number is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w =
+        p(x | θ) (Kish 1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:

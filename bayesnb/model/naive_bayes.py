@@ -230,7 +230,7 @@ class NaiveBayes:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior of all factors of the model, which are independent.
+    """The posterior of the model: a product of independent factors.
 
     Parameters
     ----------

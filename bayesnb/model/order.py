@@ -31,8 +31,8 @@ class Order:
     values are hashed too, the smaller count first. The key of a column is the sum of the keys of its cells. The key of
     a row is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key
     of each cell is combined with the sum of the keys of its rows, and so on (colour refinement: Weisfeiler and Leman
-    1968). In a column of numbers, it is also combined with the sums over all rows below and above. Missing cells and
-    columns with fewer than two values add nothing. A row of weight 2 is two rows.
+    1968). In a column of numbers, the key of a cell is also combined with the sums over all rows below and above the
+    cell. Missing cells and columns with fewer than two values add nothing. A row of weight 2 is two rows.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ ROUNDING = 1e-12
 
 
 class Unseen(Enum):
-    """The level of all unseen levels (``unseen="new"``)."""
+    """The level that stands for all unseen levels (``unseen="new"``)."""
 
     LEVEL = "(unseen)"
 

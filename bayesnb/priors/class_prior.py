@@ -150,8 +150,8 @@ def mass_of_new_class(rows: Array) -> float:
 class WithUnknown:
     """The prior of the known classes and of an unknown class, for all classes without rows.
 
-    The ratios of the known classes keep their prior. If the prior is a Dirichlet, the concentration of the unknown
-    class makes the posterior mean of its probability equal ``mass`` (Pitman 1996).
+    The known classes keep their prior relative to each other. If the prior is a Dirichlet, the concentration of the
+    unknown class makes the posterior mean of its probability equal ``mass`` (Pitman 1996).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class WithUnknown:
         A prior that names the unknown class is used as given, and ``mass`` is ignored.
     unknown : label
     mass : float, optional
-        The probability of the unknown class; by default that of :func:`mass_of_new_class`.
+        The probability of the unknown class; by default the result of :func:`mass_of_new_class`.
     """
 
     prior: Dirichlet | FixedProbabilities

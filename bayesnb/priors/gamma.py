@@ -38,7 +38,7 @@ class Gamma(Prior):
         Rate, in units of exposure. ``None``: α divided by the event rate of the whole column, or α if the column has no
         events.
     tuned : bool, optional
-        Multiply both by the factor that maximizes the evidence; see :meth:`learned`.
+        Multiply α and β by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -135,8 +135,8 @@ class Gamma(Prior):
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
-        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. It is computed
-        from half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
+        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. The value is
+        computed from half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)

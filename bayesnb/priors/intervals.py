@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes after ``more`` rows in the interval of this centre."""
+    """The nodes of one class and column, after ``more`` rows in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -219,8 +219,8 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 class Interval:
     """The predictive of one more row in each cell.
 
-    ``centre`` (row, class, column) is in units of the rounding, relative to the prior mean. The belief contains
-    ``more`` additional rows of the cell.
+    ``centre`` (row, class, column) is in units of the rounding, relative to the prior mean. The belief was updated with
+    ``more`` rows in the cell.
     """
 
     belief: RoundedNormal
@@ -265,9 +265,9 @@ class Interval:
     def floor(self) -> Array:
         """The t < 0 above which ``along`` exists.
 
-        As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. For σ → 0 it is exp(-τ G(μ)) with 2 G(μ) = 2b
-        + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum of G over μ must
-        be positive. So -t is less than the minimum of (2 G without the cell) / d². Between the ends of intervals this
+        As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, it becomes exp(-τ G(μ)) with 2 G(μ)
+        = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum of G must be
+        positive. So -t is less than the minimum of (2 G without the cell) / d². Between the ends of intervals this
         ratio is a quadratic in 1 / (distance from the near end of the cell).
         """
         found = np.empty(self.centre.shape)
@@ -497,7 +497,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The bound for large samples."""
+        """The lower bound of t for large samples."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

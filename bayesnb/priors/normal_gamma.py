@@ -217,7 +217,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
+        """Unit information with three factors that are estimated by evidence: of κ, of a and b together, and of b.
 
         All columns of a feature share these factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
@@ -316,8 +316,8 @@ class NormalGamma(UnknownPrecision):
     def curve(self, t: int = 1) -> tuple[Array, ...]:
         """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        For t = -1, the Student-t of a learned row without that row: log_height + exponent ln(1 - ((x - m - low)
-        scale)²). The results are NaN if the distribution is improper.
+        For t = -1, the curve is the leave-one-out Student-t of a learned row: log_height + exponent ln(1 - ((x - m -
+        low) scale)²). The results are NaN if the distribution is improper.
 
         Returns
         -------

@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
-Parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo standard error. Joints
-are averaged over draws, not normalized probabilities.
+Parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo standard error. Draws
+of p(c, x | θ) are averaged before they are normalized.
 """
 
 from __future__ import annotations

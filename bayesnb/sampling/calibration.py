@@ -136,7 +136,7 @@ def calibrate(
         Rows per simulation. Errors in the prior show only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation that is 0.6 of the correct value; 1,000 usually detect 0.8.
+        standard deviation that is 0.6 of the correct value; 1,000 simulations usually detect 0.8 of it.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.

@@ -92,8 +92,8 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). All chains step at once, as further positions on the class axis. Chains start at draws from
-    ``alone``: r_hat requires starts that are more widely spread than the posterior given all rows.
+    and Robert 1994). Chains start at draws from ``alone``: r_hat requires starts that are more widely spread than the
+    posterior given all rows.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)

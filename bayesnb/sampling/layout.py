@@ -82,7 +82,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Feature and index in its arrays, from an index (class, position, ...) of the block."""
+        """The feature at an index (class, position, ...) of the block, and the index in the arrays of the feature."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:

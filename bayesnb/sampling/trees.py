@@ -80,8 +80,8 @@ def build(
 ) -> DataTree:
     """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...); ``posterior`` is required.
 
-    "columns/log_likelihood" is a group of the subtree ``columns`` or ``joint``; ``rows`` are for ``observed_data``. See
-    :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
+    The name of a group may begin with its subtree, as in "columns/log_likelihood". ``rows`` are for ``observed_data``.
+    See :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))

@@ -81,9 +81,7 @@ class Labels:
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Yield labels whose statistics sum to those of rows with class probabilities times row weights ``r`` (row,
-    class).
-    """
+    """Yield, for each class, labels that put every row into this class, with weights ``r`` (row, class)."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 

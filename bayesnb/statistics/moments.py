@@ -75,7 +75,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """The cells of the scatter that involve only columns in ``some`` (class, column)."""
+        """Which cells of the scatter involve only columns in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:

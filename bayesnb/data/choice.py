@@ -174,7 +174,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    Their exact leave-one-out log score must exceed that of a Gaussian by more than 3 nats. It must also exceed the
+    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats, and the
     scores of counts and of unordered levels.
     """
     table, scores = Table.of({column.name: column.values}), {}

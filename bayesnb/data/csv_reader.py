@@ -89,10 +89,10 @@ class Format:
 class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
-    ``file`` is the file, or its copy in UTF-8. ``encoding`` is that of the original. ``types`` are the types that fit
-    all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer", "real",
-    "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts that mean missing. ``marks`` holds the
-    decimal mark of each column, "" if none is needed.
+    ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` are the
+    types that fit all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer",
+    "real", "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts that mean missing. ``marks``
+    holds the decimal mark of each column, "" if none is needed.
     """
 
     name: str

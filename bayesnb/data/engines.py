@@ -120,8 +120,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. The columns to ``keep`` come before
-    them.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. In each result, the columns to ``keep``
+    come first.
     """
     match arrow.engine_of(source):
         case "dask":

@@ -42,7 +42,7 @@ def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular
 
     Files with a suffix of mail hold mails. The files of a folder are texts if these three conditions hold:
 
-    * None has a suffix of tables (``tabular``) except .txt.
+    * No file has a suffix of tables (``tabular``) except .txt.
     * The .txt files begin differently. The parts of a table would begin with the same header.
     * There is a subfolder per class, or ``expected`` names the column of texts.
     """

@@ -123,7 +123,7 @@ def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
 
 
 def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
-    """Replace columns by the feature columns of their readings, in place."""
+    """Replace the columns that have readings by their feature columns."""
     held = {name: readings[name] for name in table.names if name in readings} if readings else {}
     held = {name: own for name, own in held.items() if own.applies(table.column(name))}
     if not held:

@@ -462,8 +462,8 @@ class Date(Reading):
         "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations. The
         other parts are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
     format : {"iso", "dmy", "mdy", "time"}, optional
-        The format of text: year-month-day, day-month-year, month-day-year, or a time of day. It is required if the
-        cells are ambiguous, as with 03/04/2025. Years of two digits are 1969 to 2068, as in POSIX.
+        The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
+        03/04/2025, require a format. Years of two digits are 1969 to 2068, as in POSIX.
 
     Raises
     ------

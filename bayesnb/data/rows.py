@@ -128,7 +128,7 @@ class TrainingRows:
         return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
-        """Statistics of the labelled rows; encoded columns and weights of the unlabelled rows."""
+        """Return the statistics of the labelled rows, and the encoded columns and weights of the unlabelled rows."""
         known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
         statistics = model.statistics(part_of(data, known), members, labels_of(classes))

@@ -227,7 +227,9 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas, with the levels and words of both. Unless columns may grow, they must be the same."""
+        """Merge two schemas, with the levels and words of both. Unless columns may grow, both must have the same
+        columns.
+        """
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
             mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
@@ -319,7 +321,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """Describe each feature in a row; ``families`` are those of the model, whose priors may be learned."""
+        """Describe each feature in a row; ``families`` are the families of the model, whose priors may be learned."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

@@ -112,7 +112,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of columns of text, and the families that waited for them."""
+        """Apply the readings of text columns, and the families that wait for these readings."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -209,8 +209,8 @@ class PartSummarizer:
     """Summarise parts of a table. It holds no data, so it can be sent to other machines.
 
     ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema if
-    it is known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` are the
-    reasons for families chosen from the first part.
+    it is known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
+    the first part chose each family.
     """
 
     settings: EstimatorParameters

@@ -111,9 +111,9 @@ def laplace(
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
     Newton's method uses the exact Hessian. The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5). The last step promises to raise the log posterior by less than half of ``enough``, in nats. The search
-    ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the
-    start, if known.
+    2004, 9.5). The search ends with a step whose predicted increase of the log posterior is below half of ``enough``,
+    in nats. The search ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the
+    :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)

@@ -108,7 +108,7 @@ def verify(
 ) -> Verdict:
     """Sample the exponents with NUTS, given the rows from which they were learned, and compare.
 
-    ``sampler`` are ``draws``, ``tune``, ``chains``, ``random_seed`` and ``target_accept``.
+    ``sampler`` holds the settings of NUTS: ``draws``, ``tune``, ``chains``, ``random_seed`` and ``target_accept``.
     """
     from arviz_stats.base import array_stats
 

@@ -203,7 +203,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """A known positive parameter per column."""
+    """Check a known positive parameter, such as a variance, and return its value for each column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -220,7 +220,7 @@ def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Codes (row, column), -1 if missing, and the levels of each column."""
+    """Categorical columns: ``codes`` (row, column), -1 if missing, and the ``levels`` of each column."""
 
     codes: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -325,11 +325,15 @@ class Tally:
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """Σ w f over the rows of each class, (class, column), from f at each cell (row, column), 0 if missing."""
+        """The weighted sum of f over the rows of each class, (class, column); ``value`` is f at each cell, 0 if
+        missing.
+        """
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Σ w f over the rows of each class; ``cost`` computes f for one class, or for the class of each row."""
+        """The weighted sum of f over the rows of each class; ``cost`` computes f for one class, or for the class of
+        each row.
+        """
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

@@ -481,7 +481,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows in tallies."""
+    """Yield the rows in parts that can sum functions of a cell."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)

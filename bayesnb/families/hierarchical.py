@@ -306,9 +306,9 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
     Class means are shrunk towards a common centre, more strongly for classes with few rows and if the classes differ
-    little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form μ = centre
-    + between × z, z ~ Normal(0, 1). With ``together``, the standard deviation between classes is HalfNormal(scale × the
-    ``between`` of the column), with one scale ~ HalfNormal(1).
+    little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form of μ, which
+    is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between classes is
+    HalfNormal(scale × the ``between`` of the column), with one scale ~ HalfNormal(1).
 
     Parameters
     ----------

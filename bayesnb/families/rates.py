@@ -327,7 +327,7 @@ class GammaKnownShape(OfWaits):
     prior : Gamma
         The prior of the rate λ.
     shape : float or array (column,)
-        Positive; (mean / standard deviation)² within a class.
+        Positive shape: (mean / standard deviation)² within a class.
 
     Examples
     --------

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False in a part of a larger table. The levels of a categorical type are then not taken as declared.
+    ``declares`` is False if a categorical type does not declare levels, as in a part of a larger table.
     """
 
     name: Any

@@ -206,7 +206,7 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table. It holds no data, so it can be sent to other machines.
+    """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines.
 
     ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema if
     it is known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why

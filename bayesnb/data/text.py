@@ -91,7 +91,7 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column, which fill ``rows`` rows, are sentences.
+    """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
 
     Sentences seldom repeat: there are fewer than two rows per distinct text. Most of the texts must hold three words
     that do not begin with a capital letter.

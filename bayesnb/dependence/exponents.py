@@ -273,7 +273,7 @@ def named(dependence: Any) -> Exponents:
 
 
 def name_of(spec: Exponents) -> DependenceName | Exponents:
-    """The name of a specification, otherwise the specification."""
+    """The name of a named specification, or an unnamed specification itself."""
     return next((name for name, known in NAMED.items() if spec == known), spec)
 
 

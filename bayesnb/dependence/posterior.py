@@ -144,7 +144,7 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step, the factor of the precision, twice the gain, and the log evidence if quadratic."""
+    """Newton's step, the factor of the precision, twice the gain, and the quadratic log evidence."""
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
     factor = cholesky(information + np.diag(precision), lower=True)
@@ -315,9 +315,9 @@ class LearnedExponents:
     ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
     only points. ``off`` is the error of this approximation, in nats (see :func:`draws`). ``points``, (draw, parameter),
     are draws with ``weights``, or the point that is plugged in. ``average`` holds the weights of the members of an
-    average. The first point is then the class frequencies, and the last points and ``posterior`` belong to the member
-    that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are the Normals over which
-    probabilities are averaged, one per member.
+    average. In an average, the first point is the class frequencies, and the last points and ``posterior`` belong to
+    the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are the Normals
+    over which probabilities are averaged, one per member.
     """
 
     spec: Exponents

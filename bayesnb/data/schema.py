@@ -167,7 +167,7 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. With an unknown class, the strengths of default priors are learned."""
+        """The generative model of these features. An unknown class makes it learn the strengths of default priors."""
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
         if isinstance(label, WithUnknown):

@@ -2,17 +2,12 @@
 
 A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) defines
 all results for one row. :class:`Conjugate` extends them to missing cells, weights and any number of rows. If values
-recur, formulas are evaluated once per distinct value and class (see ``bayesnb.kernels.densities``). Otherwise they are
-evaluated in blocks of rows, or in the compiled loops of ``of_reals``.
+recur, formulas are evaluated once per distinct value and class (see ``bayesnb.kernels.densities``). Otherwise formulas
+are evaluated in blocks of rows, or in the compiled loops of ``of_reals``.
 
-A pair is a frozen ``Conjugate`` with a default prior, its ``support``, and these methods (see CONTRIBUTING.md):
-
-* ``statistic``: the sums over rows, per class;
-* ``resolve_prior``: the prior with its unset parameters filled in from the data;
-* ``added``, ``said``: the increments d and log base measure of a statistic, and of each cell;
-* ``sample``: one x for each θ;
-* ``pymc_cells``: the distribution of cells in PyMC;
-* ``linear``, only if the log-odds are linear in the columns.
+A pair is a frozen ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). It implements
+``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are linear in the
+columns, ``linear``.
 """
 
 from __future__ import annotations

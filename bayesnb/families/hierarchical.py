@@ -269,8 +269,8 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
 
-    The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
-    above. All parameters are in units of the column, and all but m are positive.
+    The prior of σ is as weak as in ``LocationScale``. All parameters are in units of the column, and all but m are
+    positive.
 
     Parameters
     ----------

@@ -108,8 +108,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
     The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
-    fitted to them. ``log_likelihood`` (draw, cell) has one chain after the other. ``weight`` (cell,) is how often each
-    cell was learned.
+    fitted to them. ``weight`` (cell,) is how often each cell was learned.
 
     Returns
     -------

@@ -66,6 +66,7 @@ THEIRS = {
 """Attributes of other libraries and names that users try, and their counterparts here."""
 
 
+# Locks are kept outside the estimators, so that estimators can be copied and pickled.
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _LEARNING: WeakSet[Any] = WeakSet()
 
@@ -82,8 +83,6 @@ if hasattr(os, "register_at_fork"):
 
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator.
-
-    Locks are kept outside the estimators, so that estimators can be copied and pickled.
 
     Raises
     ------

@@ -254,8 +254,7 @@ def examine(
     """The remarks about each column, in the order of the columns.
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
-    be a sample of the ``rows`` of a table. ``layouts`` describe how text files were parsed. ``declares`` are columns
-    whose categorical types declare their levels.
+    be a sample of the ``rows`` of a table. ``declares`` are columns whose categorical types declare their levels.
     """
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]

@@ -235,7 +235,7 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
 class Before:
     """The model before any data.
 
-    ``prior`` is a posterior without data, ``statistics`` set the scale of priors, and ``codes`` are (row,).
+    ``prior`` is a posterior without data; ``statistics`` set the scale of priors.
     """
 
     prior: Posterior
@@ -247,10 +247,7 @@ class Before:
 def before_data(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> Before:
-    """The model before any data, with priors scaled to a table if they depend on data.
-
-    Without labels, ``classes`` are used; ``n`` is the number of prior draws of a sampled feature.
-    """
+    """The model before any data, with priors scaled to a table if they depend on data."""
     label = label_prior(settings)
     if y is None:
         named = [*classes, *label.named_classes(list(classes))]
@@ -422,8 +419,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """The classifier of the rows of two classifiers.
 
-    If the classifiers have counted different cells of a dependence, an error is raised. With ``keep``, the counts of
-    the first classifier are kept instead, as a sample of all rows.
+    If the classifiers have counted different cells of a dependence, an error is raised; with ``keep``, the counts of
+    the first classifier are kept instead.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)

@@ -81,7 +81,7 @@ def log_root(a: Array, b: Array) -> Array:
 
 
 def log_peak(k: Array) -> Array:
-    """ln of the Poisson probability of a count k if the mean is k: k ln k - k - ln k!, which is 0 for k = 0."""
+    """ln of the Poisson probability of a count k if the mean is k: k ln k - k - ln k!."""
     k = np.asarray(k, float)
     with np.errstate(all="ignore"):
         return np.where(k == 0, 0.0, -HALF_LOG_2PI - 0.5 * np.log(k) - stirling(k))
@@ -183,7 +183,7 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
 
 
 def sums_of_others(x: Array) -> Array:
-    """For each number along the last axis, the sum of all others, without a subtraction that would lose digits."""
+    """For each number along the last axis, the sum of all others."""
     before, after = np.zeros_like(x), np.zeros_like(x)
     before[..., 1:] = np.cumsum(x[..., :-1], -1)
     after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
@@ -194,7 +194,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
     The best point of a grid is refined by bisection on the slope, because near a maximum, function values differ by
-    less than their rounding. ``score`` returns the function values and slopes at points (point,).
+    less than their rounding.
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))

@@ -234,6 +234,7 @@ def _dealt(X: Any, codes: Array, n: int) -> Array:
     members = [codes == c for c in range(len(size))]
     try:
         table, numbers = Table.of(X), np.empty(len(codes), np.uint64)
+        # The key of a number includes the size of the class, not its name, and equal rows are counted within a class.
         for own, rows in zip(members, size, strict=True):
             numbers[own] = row_numbers(table.rows(own), SEED, np.full(rows, rows))
     except (TypeError, ValueError):

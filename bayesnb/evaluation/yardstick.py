@@ -305,7 +305,6 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     probability. So quantiles at the ranks q (m + 1) have the nominal coverage if these ranks lie between 1 and m.
     Otherwise, the interval from the smallest to the largest draw has the coverage (m - 1) / (m + 1).
-    ``docs/theory/price-of-a-plug-in.md`` has all scores.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -14,10 +14,7 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, for the types of its first arguments; cached on disk if possible.
-
-    Loops of one ``kind`` may call each other.
-    """
+    """The loop in machine code, for the types of its first arguments; cached on disk if possible."""
     _called(kind)
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)

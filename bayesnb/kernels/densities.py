@@ -293,10 +293,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each after a line for a missing value; return also their first lines.
-
-    Classes are padded to a multiple of ``multiple``. The leading axes of the table become one axis.
-    """
+    """Concatenate the tables of all columns, each after a line for a missing value; return also their first lines."""
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
     wide = np.zeros((len(each), columns, n_values + 1, -(-n // multiple) * multiple))

@@ -114,9 +114,8 @@ def _stirling(z: float) -> float:
 
 
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!; and 1 if the row holds a fraction, otherwise 0.
-
-    Σ_k ln x_k! is NaN if a number is negative or not finite.
+    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!, perhaps NaN; and 1 if the row holds a fraction, otherwise
+    0.
     """
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
 

@@ -142,7 +142,7 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    """Weight of each pair of cells of all columns by class, (class, cell, cell), by matrix products.
+    """Weight of each pair of cells of all columns by class, (class, cell, cell).
 
     With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. Sums of ones over a
     block are exact in single precision.
@@ -217,10 +217,10 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
     """The sums of a block about the values ``near``.
 
-    Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN. The loop creates its output
-    array: the compiler then knows that the output overlaps no other array.
+    Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN.
     """
     columns = x.shape[1]
+    # The loop creates its output array: the compiler then knows that the output overlaps no other array.
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
     found[:, 2, :columns] = near
     line = np.zeros(found.shape[2])
@@ -257,12 +257,10 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """``moments`` of a block, to the last bit: a cumulative sum adds row by row.
-
-    Classes with similar numbers of rows are summed together, padded with rows of weight 0.
-    """
+    """``moments`` of a block, to the last bit: a cumulative sum adds row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
+    # Classes with similar numbers of rows are summed together, padded with rows of weight 0.
     for many in np.unique(digits[counts > 0]):
         own = np.flatnonzero(digits == many)
         rank = np.arange(counts[own].max())

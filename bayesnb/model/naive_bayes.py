@@ -384,9 +384,8 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, and given the row too if ``power`` is 1.
 
         For each draw given the data, a class c is drawn from p(c | x, D). The parameters of class c are then drawn
-        again, given the data and the row. The draws are exact, and all rows share random numbers. For a sampled
-        feature, draws are resampled from its chain with probabilities proportional to their likelihood of the cell.
-        Features that ``drawn`` lacks are drawn per cell; ``offset`` broadcasts to (row, class).
+        again, given the data and the row. For a sampled feature, draws are resampled from its chain with probabilities
+        proportional to their likelihood of the cell. Features that ``drawn`` lacks are drawn per cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset

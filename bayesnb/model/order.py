@@ -94,8 +94,8 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
 
-        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn, a whole
-        number, differ only in names and directions, so they must be treated alike.
+        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn differ only
+        in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

@@ -1,7 +1,6 @@
 """Compute features with equal specifications together, as one block of columns.
 
-One call per feature takes up to five times longer than one call for all. Columns with equal families and priors can be
-joined, because columns do not depend on each other.
+One call per feature takes up to five times longer than one call for all.
 """
 
 from __future__ import annotations

@@ -144,10 +144,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lock a path against other writers; the system releases the lock if its holder dies.
-
-    The lock file is deleted while the lock is held; a process that waited for it then locks a new file.
-    """
+    """Lock a path against other writers; the system releases the lock if its holder dies."""
     from filelock import FileLock
 
     beside = path.with_name(f".{path.name}.lock")
@@ -157,6 +154,7 @@ def _alone(path: Path) -> Iterator[None]:
         try:
             yield
         finally:
+            # The lock file is deleted while the lock is held; a process that waited for it then locks a new file.
             with contextlib.suppress(OSError):
                 # Windows refuses to delete an open file, so the lock file stays there.
                 beside.unlink()

@@ -344,8 +344,7 @@ class Dirichlet(SimplexPrior):
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate over a sum; an added
-        Exponential variate makes it a Gamma(α_c + 1) variate.
+        Each π_c is a Gamma(α_c) variate over a sum; an added Exponential variate makes it a Gamma(α_c + 1) variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
@@ -358,10 +357,7 @@ class Dirichlet(SimplexPrior):
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """Expand the prior to (class, column, level), and pad shorter columns with structural zeros.
-
-        ``counts`` (column, level) are the weights over all classes.
-        """
+        """Expand the prior to (class, column, level), and pad shorter columns with structural zeros."""
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
             # A column without any known value has one cell, which no value falls into.

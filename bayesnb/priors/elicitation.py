@@ -92,8 +92,7 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
     """Estimate the factors that multiply the parameters of a prior, by the name of each factor.
 
     The factors maximize the evidence of all classes and columns of a feature times a hyperprior that keeps them near 1
-    (type II maximum likelihood: MacKay 1992; for counts Minka 2000). ``d`` are the increments and ``log_h`` the log
-    base measure.
+    (type II maximum likelihood: MacKay 1992; for counts Minka 2000).
     """
     from scipy import optimize
 

@@ -101,7 +101,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model.
 
     NUTS samples the logarithm of their root: with PyMC's Wishart, NUTS would leave the set of positive definite
-    matrices. ``nu`` (class,) are the degrees of freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
+    matrices. ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform

@@ -1,4 +1,4 @@
-"""The prior of the mean of a Normal, and the base class of priors of a mean.
+"""The prior of the mean of a Normal, and its base class.
 
 A location is a sum of two floats, so that values far from 0 keep their digits.
 """

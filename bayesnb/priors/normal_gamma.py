@@ -264,7 +264,6 @@ class NormalGamma(UnknownPrecision):
         n_classes: int,
         pooled_low: float | Array = 0.0,
     ) -> NormalGamma:
-        """Expand to (class, column); ``pooled_low`` corrects the pooled mean."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         a, kappa = spread(self.a, shape), spread(self.kappa, shape)

@@ -229,7 +229,7 @@ def check(
     Raises
     ------
     ConvergenceError
-        If the chains did not converge. Draws of the sampler "exact" are independent and have no such check.
+        If the chains did not converge.
     ValueError
         If there are fewer than 400 draws.
     """

@@ -203,10 +203,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that simulates rows and learns from them.
-
-    ``posterior`` holds the priors at full shape. ``read`` encodes the sampled cells of a feature.
-    """
+    """A model that simulates rows and learns from them; ``posterior`` holds the priors at full shape."""
 
     posterior: Posterior
     read: Callable[[Any, Array], Any]

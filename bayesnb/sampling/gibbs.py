@@ -41,10 +41,7 @@ class Drawn:
     log_likelihood: Array
 
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
-        """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``.
-
-        ``place`` (row,) are the coordinates of the unlabelled rows.
-        """
+        """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``."""
         from xarray import Dataset
 
         chains, draws, _ = self.labels.shape

@@ -2,8 +2,7 @@
 
 In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. More than
 ``APART`` columns would take PyMC long to compile. So in a larger table, all columns of one kind share a variable, named
-after the kind (``mu_gaussian``), with the columns as a coordinate. The model for ``nuts`` always shares variables, and
-its draws are renamed.
+after the kind (``mu_gaussian``), with the columns as a coordinate.
 """
 
 from __future__ import annotations

@@ -38,8 +38,7 @@ def sample(
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
     If many rows make the posterior narrow, adaptation from scratch fails. So the sampler uses the covariance of the
-    conjugate posterior and tunes only its step size, in 200 steps. These steps also move the chains away from a wrong
-    start.
+    conjugate posterior and tunes only its step size, in 200 steps.
 
     Parameters
     ----------

@@ -59,8 +59,7 @@ class RowsOfTree:
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
     """Attributes that record how a tree was drawn, with PyMC's names.
 
-    ``start`` is the value of ``time.perf_counter`` when sampling began. The name and version of the library come from
-    the tree ``sampled``.
+    ``start`` is the value of ``time.perf_counter`` when sampling began.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -154,10 +153,7 @@ def before_data(
     rows: RowsOfTree | None,
     attributes: Mapping[str, Any],
 ) -> DataTree:
-    """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row.
-
-    ``statistics`` hold quantities that the model does not generate, such as the length of a row of counts.
-    """
+    """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
     cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)

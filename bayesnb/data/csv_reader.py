@@ -9,8 +9,8 @@ DuckDB finds the separator and the header, and reads every cell as text. The rul
 * Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the mark of the other columns.
 * A first row of text is a header unless most of its cells occur again in their columns.
 
-Types are decided from all rows of all files, so they do not depend on the order of the rows. :func:`look` records the
-possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
+:func:`look` records the possible types of each column in all rows, :func:`read_alike` decides, and :func:`batches`
+reads the rows. So types do not depend on the order of the rows.
 """
 
 from __future__ import annotations

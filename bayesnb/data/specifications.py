@@ -243,8 +243,8 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit.
 
-    ``features="best"`` is a short form. The scores are in ``classifier_.choice`` of the fitted estimator, a
-    :class:`bayesnb.data.choice.FamilyChoice`.
+    ``features="best"`` uses the default settings for all columns of numbers. The scores are in ``classifier_.choice``
+    of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------

@@ -165,9 +165,8 @@ def _information_by_classes(
 ) -> None:
     """Add the information of a block of rows, class by class, as in :func:`derivatives`.
 
-    ``alike``, (row, covariate), are covariates that are equal for all classes. ``own`` are the terms with a deviation
-    per class. The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w
-    are the shared exponents and d the deviations.
+    The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w are the
+    shared exponents and d the deviations.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)

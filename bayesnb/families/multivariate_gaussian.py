@@ -55,9 +55,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class; if all rows are equal, it also counts the rows of the other classes.
-
-        Equal rows then do not distinguish the classes.
+        """The prior of each class; if all rows are equal, it also counts the rows of the other classes, as in
+        ``Gaussian``.
         """
         full = super().priors(s, labels)
         given = (
@@ -315,7 +314,7 @@ class SharedGaussian(MultivariateGaussian):
         return {"mu": mu, "low": low, "precision": np.broadcast_to(precision, (*low.shape, low.shape[-1]))}
 
     def paired(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[slice, Array]]:
-        """Yield blocks of rows, and log p(x | θ) at joint draws of θ of all classes, (draw, row, class)."""
+        """Yield blocks of rows, and log p(x | θ) at joint draws of all classes, (draw, row, class)."""
         theta = self.draw(posterior, np.random.default_rng(0), (DRAWS,))
         for cut in slices(rows_of(x), max(1, CELLS // (DRAWS * len(posterior.kappa)))):
             yield cut, self.log_likelihood(theta, x[cut])

@@ -247,10 +247,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape.
-
-    A cell x counts as ``shape`` events in x units of exposure.
-    """
+    """x | λ ~ Gamma(shape, rate λ) with known shape: a value x counts as ``shape`` events in x units of exposure."""
 
     support = POSITIVE
 

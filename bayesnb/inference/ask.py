@@ -39,7 +39,7 @@ NODES = 8
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """Repeat an encoded row, once for each value of one of its cells."""
+    """Repeat an encoded row, each time with another value of one cell."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():
@@ -173,9 +173,9 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information``: the expected decrease in the entropy of the class, in nats. With ``costs`` also ``saving``, the
-        expected decrease in the cost of the best decision; ``cost``, the cost of observing; and ``gain``, saving minus
-        cost. Observe while the largest gain is above 0.
+        ``information`` is the expected decrease in the entropy of the class, in nats. With ``costs``, ``saving`` is the
+        expected decrease in the cost of the best decision, ``cost`` is the cost of observing, and ``gain`` is saving
+        minus cost. Observe while the largest gain is above 0.
 
         ``attrs["entropy"]`` is the entropy of the class before the observation, ``attrs["left_out"]`` the largest
         probability that a sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that cannot be
@@ -189,8 +189,8 @@ def ask_next(
 
     Notes
     -----
-    A missing value has its predictive distribution given the rest of the row, by naive Bayes even with a
-    ``dependence``. The ranking looks one answer ahead, so two columns that are informative only together both rank low.
+    Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking looks one answer ahead, so two
+    columns that are informative only together both rank low.
 
     References
     ----------
@@ -272,7 +272,7 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, if the cell may turn out to be missing, which is the last value."""
+    """As :func:`joint_of_cell`, if the cell may also turn out to be missing (the last value)."""
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
     _, joint, left_out = joint_of_cell(classifier, there, name, column, before)

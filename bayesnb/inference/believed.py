@@ -1,6 +1,6 @@
 """The posterior of naive Bayes, and of the exponents if they were learned, as one object.
 
-A row x without a label is data too. Conditioning on it gives a mixture over the possible classes c of the row,
+A row x without a label is data too. Conditioning on x gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 

@@ -289,7 +289,7 @@ class Classifier(FittedModel):
 
         Columns are posterior ``mean`` and ``sd``, ``lower`` and ``upper`` ends of the 89 % interval, and
         ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is
-        the total weight of the rows that taught the exponents; ``attrs["older"]`` is true if rows were learned or
+        the total weight of the rows that taught the exponents. ``attrs["older"]`` is true if rows were learned or
         forgotten since.
 
         Examples
@@ -318,8 +318,8 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
 
-        With a ``dependence`` it is still that of naive Bayes, because exponents do not define a density of the columns.
-        To compare dependences, use ``evaluate`` with ``cv=5``.
+        With a ``dependence``, the evidence is still that of naive Bayes, because exponents do not define a density of
+        the columns. To compare dependences, use ``evaluate`` with ``cv=5``.
 
         Raises
         ------
@@ -374,7 +374,7 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The square overflows from 1e154 standard deviations on.
+    The square of a distance overflows from 1e154 standard deviations on.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class CompiledClassifier:
 
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
     second sum is over columns k of zeros and ones, levels, or counts below 256. Any other row, such as a row with a
-    missing cell, is passed to ``classifier``. So predictions, warnings and errors are the same as there.
+    missing cell, is passed to ``classifier``. So predictions, warnings and errors are the same as the classifier's.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """The share of rows that are at least as unusual as the new row, itself included, (new row, class)."""
+        """The share of rows, the new row included, that are at least as unusual as the new row, (new row, class)."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -46,7 +46,7 @@ class Counts:
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """Minus the log-odds of each row's class against all other classes, (row,). It is large for an unusual class."""
+    """Minus the log-odds of each row's class against all other classes, (row,); large for an unusual class."""
     # 1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
@@ -276,9 +276,9 @@ def conformal(
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out. It is as fast as predicting, but
-        its coverage is not guaranteed. "split" uses rows that were not learned. Its guarantee is exact, even with a
+        "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
+        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, as fast as predicting, but
+        without a guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact, even with a
         ``dependence``.
 
     Returns

@@ -125,7 +125,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point where a condition that holds at ``low`` stops to hold."""
+    """Bisect to the point where a condition that holds at ``low`` stops holding."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -215,7 +215,6 @@ MOST_COMPLETIONS = 1024
 
 
 def _one_class(found: pd.DataFrame) -> pd.Series:
-    """Whether one class is more probable than any other under all priors."""
     return found.xs("undominated", axis=1, level=1).sum(axis=1) == 1
 
 
@@ -254,8 +253,7 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2. It applies to the classes and to
-        every column of levels or of zeros and ones. With ``None``, these keep their fitted prior. Other columns always
-        keep it.
+        every column of levels or of zeros and ones. Other columns keep their fitted prior. With ``s=None``, all do.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}

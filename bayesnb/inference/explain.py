@@ -93,7 +93,7 @@ class OneWord:
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
-        """The t above which this moment exists, (cell, class)."""
+        """The t above which E[θ_k^(t n)] exists, (cell, class)."""
         belief, n = self._of_words(posterior, x)
         return belief.floor(n, np.zeros(()))
 
@@ -165,11 +165,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, then the sum.
-
-    The contribution of a column includes its offsets, its slopes, and its shares of the kernel and the partitions.
-    Shapes, pairs, joint columns and trees have separate entries.
-    """
+    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, then the sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -240,10 +236,7 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each column, as in naive Bayes, then of each edge between two columns, then the sum.
-
-    Edges of small probability, and edges with a missing cell, share one entry.
-    """
+    """Yield the contribution of each column, as in naive Bayes, then of each edge between two columns, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)

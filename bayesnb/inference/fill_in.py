@@ -1,6 +1,6 @@
 """The distribution of a missing cell, and the surprise of a known cell, given the rest of the row.
 
-Both follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
+Distribution and surprise follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
 @dataclass(frozen=True)
 class Flip:
-    """What would change one prediction. It prints as a sentence.
+    """What would change one prediction.
 
     ``other`` is the prediction without these rows, or None if no removal was found. ``contamination`` is NaN if no
     column has levels or zeros and ones. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the
@@ -250,7 +250,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Numbers of agreeing and of known cells by feature, (2, class, column), for known cells with a table."""
+    """Numbers of agreeing and of known learned cells by feature, (2, class, column), for columns with a table."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

@@ -46,8 +46,8 @@ def drawn_statistic(
 ) -> Statistic:
     """Draw the statistic of further rows at a point θ; ``rows``, (class,), are their numbers.
 
-    ``s``, the statistic of the learned rows, has the levels. ``share``, (column,), is the share of cells that are not
-    missing. If cells must be drawn one by one, ``read`` encodes them, and ``share`` is not used.
+    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If
+    cells must be drawn one by one, ``read`` encodes them, and ``share`` is not used.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -118,8 +118,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each is predicted while it is left out. Further rows are copies of learned rows, unless there
-        is a ``dependence``. By default all rows are drawn from the model.
+        The learned rows. Each learned row is predicted while it is left out. Further rows are copies of learned rows,
+        unless there is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float

@@ -42,7 +42,7 @@ SAMPLE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Independence:
-    """The evidence against independence of the columns given the class; it prints as one sentence.
+    """The evidence against independence of the columns given the class.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class Independence:
     def advice(self) -> str | None:
         """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
-        "pairwise" is advised if the score of a dependent pair is significant by Bonferroni's bound. Otherwise
-        "weighted" is advised if log-odds are too large or too small.
+        "pairwise" needs a dependent pair with a significant score by Bonferroni's bound. "weighted" needs log-odds that
+        are too large or too small.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():

@@ -49,7 +49,7 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The probability that each label is wrong, (row,), and mean and standard deviation of their weighted number."""
+    """The probability that each label is wrong, (row,), and the mean and sd of the number of wrong labels."""
 
     each: Array
     expected: float
@@ -156,7 +156,6 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
 
 def _root(f: Callable[[float], float], start: float, end: float) -> float:
-    """The root of a function that decreases from start to end, or an end, by bisection."""
     for _ in range(60):
         middle = (start + end) / 2
         start, end = (middle, end) if f(middle) > 0 else (start, middle)
@@ -164,7 +163,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels; with a note, on a rough lower bound of it."""
+    """A sentence on the expected number of wrong labels. With a note, the number is a rough lower bound."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (

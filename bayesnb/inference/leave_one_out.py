@@ -116,7 +116,7 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Scores of learned rows, each predicted without itself. Large tables are sampled by the content of rows.
 
-    A dependence is scored by importance sampling of its exponents, because these have seen the label of the row.
+    Exponents have seen the label of the row, so they are corrected by importance sampling.
 
     Returns
     -------

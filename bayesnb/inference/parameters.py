@@ -81,8 +81,8 @@ def softmax_regression(
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
-    ``exponents``, (class, column + 1), hold the exponent of each column, and last the offset of each class. With
-    ``quadratic``, squares and products of columns may be terms.
+    ``exponents``, (class, column + 1), are the exponents of the columns, and last the offset. With ``quadratic``,
+    squares and products of columns may be terms.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def _point(classifier: Classifier) -> Parameters:
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:
-    """Drop uninformative columns: "columns" if all are 1, "chosen" if all families are by type."""
+    """Drop the column "columns" if all are 1, and "chosen" if all families are by type."""
     telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
     return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
 

@@ -253,7 +253,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks, which print as one sentence.
+    """Results of predictive checks. They print as one sentence.
 
     Parameters
     ----------
@@ -442,8 +442,8 @@ def predictive_checks(
     Returns
     -------
     PredictiveChecks
-        It prints as one sentence. ``table`` has a line for each check, the worst first; ``failed`` holds the failed
-        checks, and ``fits`` is True if no check fails. :func:`bayesnb.plots.predictive_checks` draws it.
+        ``table`` has a line for each check, the worst first; ``failed`` holds the failed checks, and ``fits`` is True
+        if no check fails. :func:`bayesnb.plots.predictive_checks` draws it.
 
     Raises
     ------

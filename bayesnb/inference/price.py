@@ -84,8 +84,8 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Returns
     -------
     DataFrame (row, plug-in)
-        One column for each of "mle", "map" and "mean" that exists for these data; ``attrs["absent"]`` gives the reason
-        why a plug-in is missing. Infinite if a plug-in predicts probability 0 for a possible class.
+        One column for each of "mle", "map" and "mean" that exists for these data. ``attrs["absent"]`` gives the reason
+        if one does not exist. Infinite if a plug-in predicts probability 0 for a possible class.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The table of questions: each question to a fitted model is one plain function, registered once.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes it a
-method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Its signature and
-docstring determine its type, its lines in the documentation and the options of its command. :class:`Shown` adds a
-section of the report.
+A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes the
+function a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Signature
+and docstring determine the type, the documentation and the options of the command. :class:`Shown` adds a section of the
+report.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, its numbers are the default; beyond these, its draws are repeated.
+        draws, its numbers are the default, and larger numbers repeat its draws.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. Sampled
@@ -56,8 +56,8 @@ def sample_posterior(
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. X without y are new rows to predict. "gibbs" needs the learned rows. "nuts" needs
-        them if some have no label, and the tree then describes only the labelled rows.
+        Rows that the tree describes. Without y, the rows of X are new rows to predict. "gibbs" needs the learned rows.
+        "nuts" needs them if some have no label, and the tree then describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default groups, or to require. By default the tree has all groups that can be made, except
         "columns" with its large arrays (chain, draw, row, column).

@@ -1,6 +1,4 @@
-"""Scores of predictions, each with an interval, the score that the model expected, and the score of class
-frequencies.
-"""
+"""Scores of predictions with intervals, compared with the model's expectation and with class frequencies."""
 
 from __future__ import annotations
 
@@ -41,9 +39,9 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    ``by`` is the number of folds of cross-validation, or a word. "loo" is exact leave-one-out, "inside" the folds by
-    which an average is weighed, "once" one fit without the rows, "given" rows that the caller held out, and "learned"
-    rows that were not held out. ``rows`` is the number of rows if they were drawn at random.
+    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": the folds by
+    which an average is weighed. "once": one fit without the rows. "given": held out by the caller. "learned": not held
+    out. ``rows`` is the number of rows if they were drawn at random.
     """
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]
@@ -74,8 +72,8 @@ class Scorecard:
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
         ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
-        the expected score if the predicted probabilities were true. ``frequencies`` is the score of the class
-        frequencies as forecast, and ``majority`` the score of certainty of the most frequent class.
+        the expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the
+        class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
         Numbers of rows. A last column counts impossible rows, if there are any.
     by_class : DataFrame (class, ...)
@@ -120,7 +118,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If the difference is less than a thousandth of a nat, the accuracies are compared instead.
+        If they differ by less than a thousandth of a nat, accuracies are compared instead.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

@@ -105,7 +105,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """The value at the class of each row's code, (row,)."""
+    """The value of each row at its class, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 

@@ -354,7 +354,7 @@ def to_sql(
     table : str
         Name of the table of rows, quoted as SQL requires.
     keep : str or sequence of str
-        Columns to copy to the result. Its rows have no order, so copy a key.
+        Columns to copy to the result. The rows of the result have no order, so copy a key.
 
     Returns
     -------

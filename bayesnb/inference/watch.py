@@ -1,7 +1,7 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
 Under this distribution, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the
-parameters. A bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1. The bet exceeds 1/α at any time with
+parameters. A bet on the u_t, ∏ f(u_t) with a density f, is a martingale of mean 1. The bet exceeds 1/α at any time with
 probability at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
 """
 
@@ -62,8 +62,8 @@ class Reader(ABC):
 class Levels(Reader):
     """Counts of levels. Given the counts including the last row, every row is equally probable to be the last.
 
-    Each level has a stream, but a column of two levels has one stream. ``places`` maps the codes of cells to positions
-    in ``counts``, or to NaN for levels to skip.
+    A column of two levels has one stream. Otherwise each level has a stream. ``places`` maps the codes of cells to
+    positions in ``counts``, or to NaN for levels to skip.
     """
 
     counts: Array

@@ -103,7 +103,7 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        One cell per pair. Its colour is the mutual information in nats, or grey without evidence of dependence. At most
+        One cell per pair. The colour is the mutual information in nats. Grey means no evidence of dependence. At most
         40 columns are shown, those with the strongest dependence.
 
     Raises
@@ -169,7 +169,7 @@ def _shown(found: Independence) -> list[Any]:
 
 
 def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
-    """Mutual information, and whether the pair is dependent, (row, column). The first row is the second column."""
+    """Mutual information, and whether the pair is dependent, as matrices. Rows start with the second column."""
     place = {column: k for k, column in enumerate(columns)}
     information, dependent = np.zeros((2, len(columns) - 1, len(columns) - 1))
     pairs = found.pairs
@@ -192,9 +192,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. Each row has a largest change over
-        the classes. A filled marker shows the mean over the rows, a hollow marker the maximum. At most 30 factors are
-        shown, those with the most influential priors.
+        One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
+        the rows of the largest change over the classes. A hollow marker shows the maximum over the rows. At most 30
+        factors are shown, those with the most influential priors.
 
     Raises
     ------

@@ -77,7 +77,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
 
 
 def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, Any]) -> DataArray:
-    """Draws of a variable as (sample, class, panel), titled by panel."""
+    """Draws of a variable as (sample, class, panel), with a title per panel."""
     held = tree[group].dataset
     if variable not in held:
         raise ValueError(f"Expected a variable of the tree, one of {list(held.data_vars)}; got {variable!r}")

@@ -54,7 +54,7 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model with its learned rows. It answers each question once.
+    """A fitted model with its learned rows. Each question is answered once.
 
     Questions without labels use at most 200 rows, drawn by their content.
     """
@@ -196,7 +196,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class and its interval. It names the prediction if that is another class."""
+    """A sentence with the probability of a class, its interval, and the prediction if another class is predicted."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))

@@ -76,7 +76,6 @@ class Sampler:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
     def run(self, model: pm.Model, names: Sequence[str], what: str) -> tuple[dict[str, np.ndarray], Convergence]:
-        """Sample the variables ``names``; return draws (draw, ...), one chain after the other, and diagnostics."""
         from pymc.exceptions import SamplingError
 
         try:

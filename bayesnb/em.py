@@ -174,7 +174,6 @@ def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, sh
 
 
 def _log_responsibilities(log_joint: Array, share: Array) -> Array:
-    """log p(c | x, θ); rows of weight 0 may be impossible."""
     ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
     return normalize(np.where(ignored[:, None], 0.0, log_joint))
 

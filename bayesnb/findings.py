@@ -96,11 +96,9 @@ class Remark:
         return Message(text, column=self.column, said=self.said, cure=cure)
 
     def within(self, kind: str) -> Remark:
-        """Nest each advised family in another family, such as Missing."""
         return self._with({cure: cure.within(kind) for cure in self.cures})
 
     def about(self, column: Any) -> Remark:
-        """The remark for another column."""
         return replace(self._with({cure: replace(cure, column=column) for cure in self.cures}), column=column)
 
     def _with(self, cures: Mapping[Cure, Cure]) -> Remark:

@@ -112,7 +112,6 @@ class Learned:
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
-        """Rearrange for another list of classes."""
         counts = self.counts.take(_places(self.classes, classes))
         statistics = self.statistics.reindexed(labels_of(classes))
         return replace(self, statistics=statistics, classes=classes, counts=counts)
@@ -181,7 +180,6 @@ TEXTS_LOOKED_AT = 1_000
 
 
 def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
-    """Warn of columns in which most learned texts share no word with another text."""
     of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
     if not of_texts:
         return
@@ -196,7 +194,6 @@ def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
 def _of_parts(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
 ) -> Classifier:
-    """The classifier of a table that is read in parts."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return with_part(settings, None, engines.summary(settings, X, y, sample_weight), named, target=y)
@@ -208,7 +205,6 @@ def _of_parts(
 
 
 def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Classifier:
-    """The classifier of partly labelled rows."""
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
@@ -293,7 +289,6 @@ def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.rand
 
 
 def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
-    """One of two invented tables of three rows."""
     table: dict[Any, Any] = {}
     for entry in specified(features):
         family = entry.spec
@@ -512,7 +507,6 @@ def require_dependence(settings: EstimatorParameters) -> None:
 
 
 def _beside(X: Any, y: Any, sample_weight: Any) -> Any:
-    """The table, in memory if its labels or weights are separate values."""
     return X if isinstance(y, str | int | None) and isinstance(sample_weight, str | int | None) else in_memory(X)
 
 

@@ -95,7 +95,6 @@ def fit(
 
 
 def _scores(clf: Classifier, rows: TrainingRows | None) -> dict[str, float]:
-    """The leave-one-out scores of the learned rows, for the model file."""
     from bayesnb.inference.leave_one_out import left_out_scores
 
     if rows is None or len(clf.classes) < 2:

@@ -67,14 +67,12 @@ class Settings:
 
     @property
     def of_all(self) -> str | None:
-        """The family of all columns, "best" or "missing"."""
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether the options follow the advice of the remark."""
         from bayesnb.data.specifications import Missing
 
         advised = remark.families

@@ -42,7 +42,6 @@ class Opened:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all columns, including columns to leave out."""
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
@@ -56,7 +55,6 @@ class Opened:
         return CLASS if self.file.kind == "text" and CLASS in self.names else None
 
     def require(self, column: str | None, option: str = "") -> None:
-        """Raise an error with a suggestion if the column is missing."""
         if column is None or column in self.names:
             return
         if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
@@ -76,7 +74,6 @@ class Opened:
             yield table.without(self.settings.drop) if self.settings.drop else table
 
     def frame(self) -> pd.DataFrame:
-        """The whole table in memory, without the columns to leave out."""
         from bayesnb.data import readers
 
         whole = self.embedded if self.file is None else readers.frame(self.file)

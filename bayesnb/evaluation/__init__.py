@@ -142,7 +142,6 @@ def scorecard(
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:
-    """Whether the statistics of the model equal those of the rows."""
     if not isinstance(clf, FittedModel):
         return False
     fitted, known = clf.classifier_, clf.classifier_.statistics
@@ -154,7 +153,6 @@ def _has_learned(clf: Any, X: Any, y: Any) -> bool:
 
 
 def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:
-    """The rows of learned classes, and the number of rows of each other class."""
     learned = getattr(clf, "classes_", None)
     if learned is None or y is None:
         return X, y, {}

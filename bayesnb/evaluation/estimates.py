@@ -457,7 +457,6 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
 
 
 def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: Array) -> pd.DataFrame:
-    """Add the mean difference of each log loss from the smallest, and its standard error."""
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}
     if not log_p:
         return found

@@ -330,5 +330,4 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
 
 
 def _quantiles(draws: Array) -> Array:
-    """The quantiles of draws, (draw, row), at ``GRID``."""
     return np.sort(draws, axis=0)[np.ceil(len(draws) * GRID).astype(int) - 1]

@@ -194,7 +194,6 @@ _two_sum = loop(two_sum)
 
 @loop
 def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """The first value of each class with positive weight, (class, column)."""
     columns = x.shape[1]
     near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
     left, classes_left = np.full(n_classes, columns), n_classes
@@ -275,7 +274,6 @@ def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
 
 
 def _cumulated(x: Array, weight: Array) -> Array:
-    """The eight sums of cells (column, class, row)."""
     w = np.where(np.isnan(x), 0.0, weight)
     near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
     away, low = two_sum(np.where(np.isnan(x), near, x), -near)

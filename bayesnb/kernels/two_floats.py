@@ -71,5 +71,4 @@ class TwoFloat(NamedTuple):
         return TwoFloat(self.high[cell], self.low[cell])
 
     def where(self, known: Array, other: float = 0.0) -> TwoFloat:
-        """These numbers if ``known``, otherwise ``other``."""
         return TwoFloat(np.where(known, self.high, other), np.where(known, self.low, 0.0))

@@ -65,7 +65,6 @@ class DrawnPosterior:
         return cls(fitted, Parameters(fitted.model, log_pi, features), convergence)
 
     def stored(self) -> dict[str, Any]:
-        """The draws and their diagnostics, for a file."""
         return {
             "log_pi": self.drawn.log_pi,
             "features": {name: dict(theta) for name, theta in self.drawn.features.items()},
@@ -91,7 +90,6 @@ class DrawnPosterior:
 
     @cached_property
     def flat(self) -> Parameters:
-        """The draws of all chains."""
         return self.drawn.flattened()
 
     @property
@@ -238,6 +236,5 @@ class DrawnPosterior:
 
 
 def _normalized_over_draws(log_weight: Array) -> Array:
-    """Log weights (draw, row) minus the largest of each row."""
     largest = log_weight.max(0)
     return np.where(np.isneginf(largest), 0.0, log_weight - np.where(np.isneginf(largest), 0.0, largest))

@@ -286,12 +286,10 @@ class Posterior:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The default number of chains and draws per chain."""
         samplers = [self.model.features[name].sampler for name in self.model.sampled]
         return min([4, *(each.chains for each in samplers)]), min([1000, *(each.draws for each in samplers)])
 
     def before(self) -> Posterior:
-        """The priors as a posterior without data."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
@@ -306,8 +304,6 @@ class Posterior:
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
-        """The posterior of some features and of the classes."""
-
         def picked(parts: Mapping[Any, Any]) -> dict[Any, Any]:
             return {name: part for name, part in parts.items() if name in names}
 
@@ -320,7 +316,6 @@ class Posterior:
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
     def warn_of_chains(self) -> None:
-        """Warn once of all features whose chains did not converge."""
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
             f"({self.features[name].convergence})"
@@ -415,7 +410,6 @@ class Posterior:
         return joint
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The number of independent draws that ``n`` draws are worth, (row,)."""
         return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:

@@ -137,7 +137,6 @@ def size(labels: Labels) -> int:
 
 
 def _spread(n: int, most: int) -> Array:
-    """At most ``most`` of n positions, equally spaced."""
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
 
 

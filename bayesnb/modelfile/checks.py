@@ -108,7 +108,6 @@ def require_statistics(statistics: Statistics, schema: Schema) -> None:
 
 
 def _is_of(s: Statistic, feature: Feature) -> bool:
-    """Whether a statistic has the class, names and shapes of the feature's statistic."""
     columns, levels = len(feature.columns), feature.levels
     if levels is None and isinstance(s, CategoryCounts):
         # The values of a sampled feature are stored only in its statistic.

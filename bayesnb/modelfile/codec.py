@@ -190,7 +190,6 @@ class _Decoder:
         return self.arrays.pop(name)
 
     def with_zeros(self, values: Array, at: Array, shape: list[int]) -> Array:
-        """An array from its numbers other than 0."""
         whole = all(type(n) is int and n >= 0 for n in shape) and at.dtype.kind in "iu" and at.shape == values.shape
         size = math.prod(shape) if whole else 0
         inside = not len(at) or (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())
@@ -218,7 +217,6 @@ class _Decoder:
 
 
 def _in_pymc(name: str) -> Any:
-    """The PyMC distribution of this name, or ``None``."""
     import pymc as pm
 
     found = None if name in FREE_FORM else getattr(pm, name, None)

@@ -84,7 +84,6 @@ class Contents:
         return {name: getattr(self, name) for name in WRITTEN}
 
     def require_sound(self) -> None:
-        """Raise ``ModelFileError`` if the contents are inconsistent."""
         labels = self.statistics.labels
         distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
         checks.require(distinct, f"its classes are {list(labels)[:8]}")

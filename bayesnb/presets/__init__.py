@@ -249,7 +249,6 @@ def weka() -> BayesianNB:
 
 
 def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> BayesianNB:
-    """A classifier that plugs in the posterior mean."""
     return BayesianNB(features, class_prior=class_prior, estimate="mean")
 
 

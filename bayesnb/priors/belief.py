@@ -152,7 +152,6 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def _fault(self, where: tuple[int, ...]) -> str:
-        """Why a cell is improper."""
         return ""
 
     def __repr__(self) -> str:

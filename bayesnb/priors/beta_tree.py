@@ -288,7 +288,6 @@ class BetaTree(Stopping, Prior):
 
     @property
     def open(self) -> Array:
-        """Whether both halves can contain values."""
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:

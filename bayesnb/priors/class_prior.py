@@ -189,7 +189,6 @@ class WithUnknown:
         return Dirichlet(_among(known, before.alpha, mass / (1 - mass) * before.update(rows[known]).alpha.sum()))
 
     def log_left_out(self, posterior: Any, rows: Array, codes: Array, weight: Array, point: str) -> Array:
-        """log p(c | the labels of all other rows)."""
         found = self.prior.log_left_out(posterior, rows, codes, weight, point)
         if self.given or isinstance(posterior, Dirichlet) or self.prior.p is not None:
             return found

@@ -131,7 +131,6 @@ class OneOf(Compound):
                 yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)
 
     def drawn_choice(self, rng: Generator, size: Size = ()) -> Array:
-        """One-hot draws of the choice."""
         below = np.cumsum(np.exp(self.log_weight), axis=-1)
         place = (rng.random((*size, *below.shape[:-1]))[..., None] >= below / below[..., -1:]).sum(-1)
         return (place[..., None] == np.arange(below.shape[-1])).astype(float)

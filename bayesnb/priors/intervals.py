@@ -330,7 +330,6 @@ class Interval:
                 yield nodes, own, log_weight, log_p
 
     def _sums(self, more: Array | float, means: bool = False) -> Array:
-        """Log ratio of integrals, mean and variance of ln P(cell), means of μ and τ."""
         more = np.broadcast_to(more, self.centre.shape)
         found = np.empty((5, *self.centre.shape))
         for _, c, k in self._cells():
@@ -401,7 +400,6 @@ class RoundedNormal(Prior):
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def in_units(self, mu: Array, tau: Array) -> Theta:
-        """θ from mean and precision in units of the rounding."""
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
     def log_p(self, theta: Theta, centre: Array) -> Array:
@@ -451,7 +449,6 @@ class RoundedNormal(Prior):
         return of_mu, of_tau + self.log_kernel_of(theta, self.value, self.count) - self.log_total
 
     def log_kernel_of(self, theta: Theta, value: Array, count: Array) -> Array:
-        """ln P of all intervals at θ."""
         wide = {name: v[..., None] for name, v in theta.items()}
         centre = np.moveaxis(self.centres(np.moveaxis(np.nan_to_num(value), -1, 0), slice(None), slice(None)), 0, -1)
         inverse = np.sqrt(wide["tau"]) * self.unit[..., None]

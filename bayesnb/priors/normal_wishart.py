@@ -123,7 +123,6 @@ class NormalWishart(UnknownPrecision):
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
-        """Expand to (class, column[, column])."""
         n_classes, d = s.mean.shape
         centre, low, variance = s.of_columns()
         centre = np.where(np.isfinite(centre), centre, 0.0)

@@ -263,7 +263,6 @@ def check(
 
 
 def _mcse(x: Array) -> Array:
-    """Monte Carlo standard error of the mean over (chain, draw)."""
     from arviz_stats.base import array_stats
 
     if x.ndim == 2:
@@ -276,7 +275,6 @@ def _mcse(x: Array) -> Array:
 
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
-    """Records of the mean and variance of every parameter whose moments exist."""
     blocks = layout.blocks(posterior)
     values = layout.variables(drawn, blocks)
     names = layout.cell_names(posterior.labels, blocks)
@@ -294,7 +292,6 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists, per cell."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts
@@ -366,7 +363,6 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
 
 
 def _relative(x: Array, mean: Array) -> Array:
-    """x / mean, or 1 if both are 0."""
     return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
 
 

@@ -226,7 +226,6 @@ class Simulator:
         return self.posterior.before()
 
     def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Labels]:
-        """Rows simulated at one point of the parameters."""
         codes = drawn_codes(np.broadcast_to(theta.log_pi, (n, len(theta.log_pi))), rng)
         data = {}
         for name, family in self.posterior.model.features.items():
@@ -268,7 +267,6 @@ class Simulator:
 
 
 def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) -> Array:
-    """log p(rows | θ), summed over the labels of the first ``hidden`` rows."""
     joint = theta.log_joint(data, len(labels))
     own = joint[..., np.arange(len(labels)), labels.codes][..., hidden:].sum(-1)
     return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)

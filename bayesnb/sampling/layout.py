@@ -51,7 +51,6 @@ class Block:
 
     @property
     def of_words(self) -> bool:
-        """Whether the block is a bag of words."""
         return self.family.support == BAG
 
     def variable(self, name: str) -> str:

@@ -123,7 +123,6 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
-    """Observe the known cells of a block."""
     import pymc as pm
 
     model = pm.modelcontext(None)

@@ -234,7 +234,6 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
 
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
-    """The rows as one array per block, ``x_…`` (row[, feature])."""
     dense = {feature: dense_cells(x) for feature, x in data.items()}
     return {block.variable("x"): block.cells(dense) for block in blocks}
 

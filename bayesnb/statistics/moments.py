@@ -129,7 +129,6 @@ class Centred(Statistic):
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
-        """Add consecutive blocks of n classes."""
         s = self
         while (rest := len(s.n)) > n:
             half = (rest // n + 1) // 2 * n

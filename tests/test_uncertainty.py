@@ -24,6 +24,7 @@ from bayesnb.families import (
     GaussianKnownVariance,
     HierarchicalCategorical,
     PolyaTree,
+    Rounded,
     StudentT,
     conjugate,
 )
@@ -34,6 +35,7 @@ from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.law import Law
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import normalize
+from bayesnb.model.naive_bayes import chosen_classes
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
@@ -291,6 +293,32 @@ def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
         assert_allclose(drawn.mean(0), mean, atol=6 * np.sqrt(variance.max() / len(drawn)))
         assert_allclose(drawn.var(0), variance, rtol=0.1)
         assert_allclose(np.log(np.exp(drawn).mean(0)), np.ravel(believed.along(*d)), atol=0.05)
+
+
+def test_the_draws_of_columns_that_are_computed_together_are_those_of_each_column_alone():
+    rng, n = default_rng(4), 60
+    cells = {f"real {k}": rng.normal(k, 1.0, n) for k in range(3)}
+    cells |= {f"level {k}": rng.choice(["a", "b"], n) for k in range(2)}
+    cells |= {f"tree {k}": rng.normal(k, 1.0, n) for k in range(2)}
+    cells |= {f"rounded {k}": np.round(rng.normal(0.0, 3.0, n)) for k in range(2)}
+    X = pd.DataFrame(cells)
+    special = {"tree": PolyaTree(), "rounded": Rounded()}
+    families = {name: special[name[:-2]] for name in X if name[:-2] in special}
+    clf = BayesianNB(families, random_state=0).fit(X, rng.choice(list("uvw"), n))
+    posterior, (data, rows) = clf.posterior_, clf.classifier_.read(X[:5])
+    common, theta = CommonDraws(30, (7, 0)), posterior.draw(default_rng(5), (30,), posterior.by_cells)
+    chosen = chosen_classes(posterior.log_predictive(data, rows), common.generator(0).random(30))
+    expected = posterior.log_classes_at(theta, common, chosen)
+    for k, (name, family) in enumerate(posterior.model.features.items()):
+        believed, here = posterior.features[name], common.within(2 + k)
+        if name in posterior.by_cells:
+            expected += family.drawn_by_cells(believed, data[name], chosen, here)
+        else:
+            own = theta.features[name]
+            expected += family.log_likelihood_given_row(believed, own, data[name], chosen, here)
+    assert posterior.by_cells
+    assert max(len(names) for _, names in posterior._stacks) == 3
+    assert_allclose(posterior.log_joint_at(theta, 1, common, data, rows), expected, rtol=1e-12)
 
 
 # Intervals

@@ -272,7 +272,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             if some.any():
                 # A slice of all rows avoids a copy.
                 rows = slice(None) if some.all() else np.flatnonzero(some)
-                own = self._drawn_with_row(posterior.at([c]), x[rows], common.within(c))
+                believed, here = posterior.at([c]), common.within(c)
+                own = self._drawn_with_row(believed, x[rows], here)
                 found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
         return found
 
@@ -386,14 +387,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         classes, width = posterior.proper().shape
         with np.errstate(all="ignore"):
             for rows, codes, values in self._cut(x, classes * draws, tables):
-                for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(values))))):
-                    index, believed, family, here, own = [*range(width)[cut]], posterior, self, values, codes
-                    if len(index) < width:
+                step = max(1, CELLS // (classes * draws * max(1, rows_of(values))))
+                for start in range(0, max(1, width), step):
+                    believed, family, here, own = posterior, self, values, codes
+                    if step < width:
+                        index = [*range(start, min(start + step, width))]
                         believed, here = posterior.columns(index), columns_of(values, index)
                         family = self.gathered([(self, k) for k in index])
                         own = None if codes is None else codes[:, index]
                     here = dense(here)
-                    yield rows, cut.start, own, family.cells(believed, here), known_cells(here)
+                    yield rows, start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)

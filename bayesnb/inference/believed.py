@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -204,6 +205,11 @@ class Believed:
     def by_cells(self) -> frozenset[Any]:
         """Features whose log-likelihood is drawn per cell."""
         return self.posterior.by_cells if self.naive else frozenset()
+
+    @cached_property
+    def draw_size(self) -> int:
+        """The number of values in one draw of the parameters except ``by_cells``."""
+        return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
         """Draws of the parameters, and of the exponents, given the data alone."""

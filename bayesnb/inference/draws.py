@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import Data, Posterior, counted_in, normalize, part_of, probabilities
+from bayesnb.model import Data, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
 from bayesnb.wording import require_whole
 
@@ -45,7 +45,7 @@ class PosteriorDraws:
 
     @cached_property
     def _part(self) -> int:
-        return max(1, PART // size_of_draw(self.believed.posterior, self.believed.by_cells))
+        return max(1, PART // self.believed.draw_size)
 
     @cached_property
     def _few(self) -> list[Drawn]:
@@ -90,11 +90,6 @@ class PosteriorDraws:
 def seed_of_rows(seed: Any) -> int:
     """The seed of the draws given each row. The state of a Generator does not change."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
-
-
-def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
-    """The number of values in one draw of all parameters."""
-    return posterior.draw(np.random.default_rng(0), without=without).size
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
@@ -168,7 +163,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
         classifier.believed.when_given(given),
         np.broadcast_to(classifier.offset, (n, len(classifier.classes))),
     )
-    size = size_of_draw(classifier.posterior)
+    size = classifier.posterior.draw(np.random.default_rng(0)).size
     proba = np.empty((draws, n, len(classifier.classes)))
     for place, part in enumerate(slices(draws, max(1, min(512, MEMORY // 16 // size)))):
         drawn = believed.draw(rng, part.stop - part.start)

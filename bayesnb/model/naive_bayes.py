@@ -87,6 +87,14 @@ class Parameters:
         features = {n: {k: flat(v) for k, v in theta.items()} for n, theta in self.features.items()}
         return Parameters(self.model, flat(self.log_pi), features)
 
+    def of_features(self, names: Sequence[Any]) -> Theta:
+        """Draws of features with equal parameters, as those of one feature with all of their columns."""
+        each = [self.features[name] for name in names]
+        if len(each) == 1:
+            return each[0]
+        axis = self.log_pi.ndim
+        return {part: np.concatenate([theta[part] for theta in each], axis) for part in each[0]}
+
     def at(self, index: Any) -> Parameters:
         features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
         return Parameters(self.model, self.log_pi[index], features)
@@ -182,7 +190,10 @@ class NaiveBayes:
             return family.statistic(x, members)
 
         weights = require_countable(members.weights())
-        each = stacks.each(self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data)
+        own = {name: data[name] for name in self.features}
+        each = stacks.by_name(
+            stacks.stacked(self.features), len(members), summed, lambda name: about(f"feature {name!r}", labels), own
+        )
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
@@ -218,8 +229,8 @@ class NaiveBayes:
             prior = family.priors(s, statistics.labels)
             return prior, family.update(prior, s) if known is None else known
 
-        n_classes = len(statistics.labels)
-        both = stacks.each(self.features, n_classes, learned, statistics.about, statistics.features, draws)
+        alike = stacks.stacked(self.features, statistics.features)
+        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, statistics.features, draws)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
@@ -300,7 +311,8 @@ class Posterior:
             return family.update(prior, s)
 
         both = self.prior, statistics.features
-        believed = stacks.each(self.model.features, len(self.labels), updated, statistics.about, *both)
+        alike = stacks.stacked(self.model.features, *both)
+        believed = stacks.by_name(alike, len(self.labels), updated, statistics.about, *both)
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
@@ -356,6 +368,16 @@ class Posterior:
         with about("class prior", self.labels):
             return log(self.label.mean())
 
+    @cached_property
+    def _stacks(self) -> stacks.Stacks:
+        return stacks.stacked(self.model.features, self.features)
+
+    @cached_property
+    def _keys(self) -> dict[Any, list[tuple[int, int]]]:
+        """Of each feature, the keys of its columns in common draws: its position plus 2, and that of the column."""
+        width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
+        return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
+
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
         """Exact independent draws of all parameters except ``without``, with the axes of ``size`` first."""
         log_pi = self.label.log_draw(rng, size)
@@ -391,12 +413,19 @@ class Posterior:
         log_joint = self.log_predictive(data, n_rows) + offset
         chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
         joint = self.log_classes_at(drawn, common, chosen)
-        for k, (name, family) in enumerate(self.model.features.items()):
-            believed, here = self.features[name], common.within(2 + k)
-            if name in drawn.features:
-                joint += family.log_likelihood_given_row(believed, drawn.features[name], data[name], chosen, here)
-            else:
-                joint += family.drawn_by_cells(believed, data[name], chosen, here)
+
+        def asked(family: Family, believed: Prior, x: Any, names: tuple[Any, ...]) -> Array:
+            keys = [key for name in names for key in self._keys[name]]
+            theta = drawn.of_features(names) if names[0] in drawn.features else None
+            here = common.of_columns(keys) if len(names) > 1 else common.within(keys[0][0])
+            if theta is None:
+                return family.drawn_by_cells(believed, x, chosen, here)
+            return family.log_likelihood_given_row(believed, theta, x, chosen, here)
+
+        # An array of draws of the joined features has as many numbers as ``joint`` per column.
+        each = self.features, data, {name: (name,) for name in self.features}
+        for _, found in stacks.each(self._stacks, joint.size, asked, self.statistics.about, *each):
+            joint += found
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
@@ -432,12 +461,9 @@ class Posterior:
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D), (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
-
-        def add(family: Family, believed: Prior, x: Any) -> None:
-            nonlocal total
-            total += family.log_predictive(believed, x)
-
-        stacks.each(self.model.features, n_rows, add, self.statistics.about, self.features, data)
+        each = self.statistics.about, self.features, data
+        for _, found in stacks.each(self._stacks, n_rows, lambda family, *of: family.log_predictive(*of), *each):
+            total += found
         return total
 
     def require_proper(self) -> None:
@@ -446,7 +472,7 @@ class Posterior:
         def require(_: Family, believed: Prior) -> None:
             believed.require_proper("A posterior that predicts")
 
-        stacks.each(self.model.features, len(self.labels), require, self.statistics.about, self.features)
+        list(stacks.each(self._stacks, len(self.labels), require, self.statistics.about, self.features))
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of learned rows, (row, class)."""
@@ -498,17 +524,16 @@ class Posterior:
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
-        def leave(family: Family, believed: Prior, x: Any, s: Statistic) -> None:
-            nonlocal total, own
+        def left_out(family: Family, believed: Prior, x: Any, s: Statistic) -> tuple[Array, Array | float]:
             whole = None if point else family.shared_left_out(believed, s, x, labels)
             if whole is None:
-                own += family.log_left_out(believed, x, labels, point)
-            else:
-                total += whole - family.log_predictive(believed, x)
-                own += whole[codes]
+                return family.log_left_out(believed, x, labels, point), 0.0
+            return whole[codes], whole - family.log_predictive(believed, x)
 
-        each = self.features, data, self.statistics.features
-        stacks.each(self.model.features, len(labels), leave, self.statistics.about, *each)
+        given = self.features, data, self.statistics.features
+        for _, (of_class, gain) in stacks.each(self._stacks, len(labels), left_out, self.statistics.about, *given):
+            own += of_class
+            total += gain
         total[codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:

@@ -14,29 +14,27 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families.family import Family
-from bayesnb.kernels.blocks import slices
 from bayesnb.statistics.statistic import arrays_of, joined
 
 LARGEST = 2**24
 """Largest number of cells of a stack, which bounds its memory."""
 
 
-def groups(
-    features: Mapping[Any, Family], n_rows: int, *given: Mapping[Any, Any]
-) -> Iterator[tuple[Family, list[Any]]]:
-    """Yield groups of features with equal specifications and ``given`` arrays of equal shape per column."""
+type Stacks = Sequence[tuple[Family, Sequence[Any]]]
+"""Features with equal specifications: their family and their names."""
+
+
+def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks:
+    """Group the features with equal specifications and ``given`` arrays of equal shape per column."""
     if len(features) == 1:
-        yield next(iter(features.values())), list(features)
-        return
+        return [(family, [name]) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
     alike: dict[Any, list[Any]] = {}
     for name, family in features.items():
         shapes = (v.shape[2:] for source in given for v in _arrays(source[name]))
         alike.setdefault((specified[id(family)] or name, *shapes), []).append(name)
-    for names in alike.values():
-        for cut in slices(len(names), max(1, LARGEST // max(1, n_rows))):
-            yield features[names[cut][0]], names[cut]
+    return [(features[names[0]], names) for names in alike.values()]
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
@@ -54,23 +52,21 @@ def _specified(family: Family) -> tuple[Any, ...] | None:
 
 
 def each[T](
-    features: Mapping[Any, Family],
+    stacks: Stacks,
     n_rows: int,
     ask: Callable[..., T],
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
-) -> dict[Any, T]:
-    """Call ``ask`` for each feature, or for stacks of features with equal specifications.
+) -> Iterator[tuple[Sequence[Any], T]]:
+    """Yield (names of features, ``ask`` of their family and their joined values in each of ``given``).
 
-    ``ask`` takes the family and the joined values in each of ``given``. ``naming`` names a feature in errors.
+    ``n_rows``, of the largest array of ``ask``, bounds the size of a stack; ``naming`` names a feature in errors.
     """
-    answers = {}
-    for family, names in groups(features, n_rows, *given):
+    size = max(1, LARGEST // max(1, n_rows))
+    for family, names in ((one, every[k : k + size]) for one, every in stacks for k in range(0, len(every), size)):
         if len(names) > 1:
             try:
-                parts = [[source[name] for name in names] for source in given]
-                answer = ask(family, *map(joined, parts))
-                answers.update(zip(names, split(answer, [width(part) for part in parts[0]]), strict=True))
+                yield names, ask(family, *(joined([source[name] for name in names]) for source in given))
                 continue
             except ValueError:
                 # Features that cannot be joined, or that raise an error, are computed one by one, so that the error
@@ -78,8 +74,23 @@ def each[T](
                 pass
         for name in names:
             with naming(name):
-                answers[name] = ask(family, *(source[name] for source in given))
-    return {name: answers[name] for name in features}
+                answer = ask(family, *(source[name] for source in given))
+            yield [name], answer
+
+
+def by_name(
+    stacks: Stacks,
+    n_rows: int,
+    ask: Callable[..., Any],
+    naming: Callable[[Any], AbstractContextManager[None]],
+    *given: Mapping[Any, Any],
+) -> dict[Any, Any]:
+    """The answers of :func:`each`, which have columns, by feature, in the order of the first of ``given``."""
+    answers: dict[Any, Any] = {}
+    for names, answer in each(stacks, n_rows, ask, naming, *given):
+        columns = [width(given[0][name]) for name in names] if len(names) > 1 else []
+        answers |= zip(names, split(answer, columns) if columns else [answer], strict=True)
+    return {name: answers[name] for name in given[0]}
 
 
 def width(part: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,23 +15,37 @@ from bayesnb.numerics import Array, log_gamma_draw
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    ``key`` holds the seed and integers that identify the drawn quantity. ``first`` is the position of the first column.
+    ``key`` holds the seed and integers that identify the drawn quantity, and ``part`` integers that identify a part of
+    it. ``first`` is the position of the first column. If columns of several features are drawn together, ``columns``
+    holds a further integer of the key and the position in the feature for each column.
     """
 
     draws: int
     key: tuple[int, ...]
     first: int = 0
+    columns: tuple[tuple[int, int], ...] = ()
+    part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
         """Random numbers for a part of the drawn quantity."""
-        return replace(self, key=(*self.key, *key))
+        return replace(self, part=(*self.part, *key))
+
+    def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:
+        return replace(self, columns=tuple(columns))
 
     def from_column(self, first: int) -> CommonDraws:
         return replace(self, first=first)
 
     def generator(self, *key: int) -> Generator:
         seed, *what = self.key
-        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *key)))
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *self.part, *key)))
+
+    def of_cell(self, kind: int, c: int, column: int) -> Generator:
+        """The generator of a class and a column."""
+        if not self.columns:
+            return self.generator(kind, c, self.first + column)
+        feature, place = self.columns[self.first + column]
+        return replace(self, key=(*self.key, feature)).generator(kind, c, place)
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
         """Logarithms of Gamma(shape, 1) variates, where ``shape`` is ([row,] class, column); equal shapes share draws.
@@ -39,17 +54,17 @@ class CommonDraws:
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
-        found = np.empty((self.draws, *shape.shape))
-        for cell in np.ndindex(shape.shape[1:]):
-            distinct, place = np.unique(shape[:, *cell], return_inverse=True)
-            key = (kind, cell[0], self.first + cell[1])
-            each = [log_gamma_draw(value, self.generator(*key), (self.draws,)) for value in distinct]
-            found[:, :, *cell] = np.stack(each, axis=-1)[:, place]
+        found, cells = np.empty((self.draws, *shape.shape)), [*np.ndindex(shape.shape[1:])]
+        different = [np.unique(shape[:, *cell], return_inverse=True) for cell in cells]
+        generators = [[self.of_cell(kind, *cell) for _ in own] for cell, (own, _) in zip(cells, different, strict=True)]
+        for cell, (own, place), each in zip(cells, different, generators, strict=True):
+            drawn = [log_gamma_draw(value, one, (self.draws,)) for value, one in zip(own, each, strict=True)]
+            found[:, :, *cell] = np.stack(drawn, axis=-1)[:, place]
         return found
 
     def normal(self, n_classes: int, n_columns: int, kind: int = 1) -> Array:
         """Standard normal variates, (draw, 1, class, column)."""
         found = np.empty((self.draws, 1, n_classes, n_columns))
         for cell in np.ndindex(n_classes, n_columns):
-            found[:, 0, *cell] = self.generator(kind, cell[0], self.first + cell[1]).standard_normal(self.draws)
+            found[:, 0, *cell] = self.of_cell(kind, *cell).standard_normal(self.draws)
         return found

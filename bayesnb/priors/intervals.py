@@ -255,7 +255,7 @@ class Interval:
         more = np.broadcast_to(self.more, self.centre.shape)
         found = np.empty((common.draws, *self.centre.shape))
         for _, c, k in self._cells():
-            u = common.generator(3, c, common.first + k).random((3, common.draws))
+            u = common.of_cell(3, c, k).random((3, common.draws))
             for nodes, rows, log_weight, _ in self._weights(c, k, more[:, c, k]):
                 for row, weight in zip(rows, log_weight, strict=True):
                     mu, log_sd = nodes.drawn(weight, u)

@@ -17,7 +17,6 @@ from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, pa
 from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array, Prior
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import joined
 from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
 @dataclass(frozen=True, eq=False)
 class _Part:
     family: Family
-    names: list[Any]
+    names: Sequence[Any]
     widths: list[int]
     believed: Prior
     x: Any
@@ -169,17 +168,12 @@ class _Part:
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
     """Group features, so that a Gibbs step makes one call per family."""
-    for family, names in stacks.groups(alone.model.features, n_rows, alone.features, data):
-        believed, x = [alone.features[name] for name in names], [data[name] for name in names]
-        if len(names) > 1:
-            try:
-                yield _Part(family, names, [*map(stacks.width, believed)], joined(believed), joined(x))
-                continue
-            except ValueError:
-                # These features have no column axis, so they stay separate.
-                pass
-        for name, prior, cells in zip(names, believed, x, strict=True):
-            yield _Part(alone.model.features[name], [name], [], prior, cells)
+    alike = stacks.stacked(alone.model.features, alone.features)
+    given = alone.statistics.about, alone.features, data
+    for names, part in stacks.each(alike, n_rows, lambda *part: part, *given):
+        family, believed, x = part
+        widths = [stacks.width(alone.features[name]) for name in names] if len(names) > 1 else []
+        yield _Part(family, names, widths, believed, x)
 
 
 def _parameters(

@@ -59,7 +59,7 @@ class Bounds:
     ln J is a part that does not depend on t plus a part that does. ``low`` and ``high``, (row, class), are the first
     part for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the number of
     learned cells equal to the row's cell. ``seen``, (class, column), is the number of learned cells. ``rows``,
-    (class,), is ``None`` if ``low`` and ``high`` include the class probabilities.
+    (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array

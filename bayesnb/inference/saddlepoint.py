@@ -264,7 +264,7 @@ def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula of :class:`LogOdds` is accurate: the families were tested, and have no long
     tails.
 
-    In tests, the error of a probability was below 0.011 in this case, and otherwise up to 0.05. A tail is long if a
+    If True, the error of a probability was below 0.011 in tests, and otherwise up to 0.05. A tail is long if a
     Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]

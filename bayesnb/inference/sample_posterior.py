@@ -57,7 +57,7 @@ def sample_posterior(
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
         Rows that the tree describes. Without y, the rows of X are new rows to predict. "gibbs" needs the learned rows.
-        "nuts" needs them if some have no label, and the tree then describes only the labelled rows.
+        "nuts" needs the learned rows if some have no label. In both cases, the tree describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default groups, or to require. By default the tree has all groups that can be made, except
         "columns" with its large arrays (chain, draw, row, column).

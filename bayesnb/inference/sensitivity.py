@@ -252,11 +252,11 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". The columns belong to a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum over the rows of the largest change of a
-        class probability in a row. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
-        prior); ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and
-        the values are signed changes of the probability of the predicted class. All changes are slopes at the power 1,
-        per doubling.
+        ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the rows, of the largest change of a
+        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
+        ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
+        values are signed changes of the probability of the predicted class. All changes are slopes at the power 1, per
+        doubling.
 
     Raises
     ------

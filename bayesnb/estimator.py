@@ -508,7 +508,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """Everything learned, as a frozen object with the same questions. Later rows do not change it.
+        """Everything learned, as a frozen object with the same questions. Later rows do not change this object.
 
         Examples
         --------

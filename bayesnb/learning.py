@@ -94,7 +94,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column one family, chosen from the values of both."""
+        """Give each column one family, chosen from the values of both sets of rows."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))

@@ -88,12 +88,12 @@ def is_model(path: str) -> bool:
 
 
 def is_picture(path: str) -> bool:
-    """True for pictures of this command."""
+    """Whether this command has drawn the picture."""
     return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 
 def is_predictions(path: str) -> bool:
-    """True for tables of predictions."""
+    """Whether a table holds predictions."""
     try:
         if path.lower().endswith((".parquet", ".pq")):
             from pyarrow import parquet

@@ -74,7 +74,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
     """The probability that a forest has each edge, (..., node, node): the slopes of :func:`log_forests` in ``log_w``.
 
-    The elimination is differentiated backwards.
+    The slopes are computed backwards through the steps of the elimination.
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))

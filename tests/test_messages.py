@@ -262,8 +262,8 @@ EDITS = {
     "index",
     "find",
 }
-OTHERS = {"data/csv_reader.py", "data/tables.py"}
-"""Files that read the errors of DuckDB, pandas and pyarrow, which state what happened in words alone."""
+OTHERS = {"data/csv_reader.py"}
+"""Files that read the errors of DuckDB, which state what happened in words alone."""
 
 
 def reads_of_sentences(path: Path) -> list[str]:
@@ -276,8 +276,13 @@ def reads_of_sentences(path: Path) -> list[str]:
         match node:
             case ast.Call(func=ast.Name("str" | "repr"), args=[ast.Name(name)]) if name in errors:
                 return True
-            case ast.Attribute(attr="sentence" | "finding" | "recommendation"):
+            case ast.Attribute(attr="sentence" | "finding" | "recommendation" | "__doc__"):
                 return True
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(name), attr="args")) if name in errors:
+                return True
+            case ast.JoinedStr(values=parts):
+                shown = [part.value for part in parts if isinstance(part, ast.FormattedValue)]
+                return any(sentence(part) or getattr(part, "id", None) in errors for part in shown)
             case ast.Call(func=ast.Name("str"), args=[inner]):
                 return sentence(inner)
             case ast.Call(func=ast.Attribute(value=inner)):
@@ -295,6 +300,13 @@ def reads_of_sentences(path: Path) -> list[str]:
                 found.append(ast.unparse(node))
             case ast.Return(value=ast.Tuple(elts=parts)) | ast.Dict(keys=parts):
                 found += [ast.unparse(part) for part in parts if ast.unparse(part or node).startswith("repr(")]
+            case ast.Compare(left=left, comparators=others) if "repr(" in " ".join(map(ast.unparse, (left, *others))):
+                # Two things that print alike may differ.
+                found.append(ast.unparse(node))
+            case ast.keyword(arg="key", value=ast.Name("repr")):
+                found.append(ast.unparse(node))
+            case ast.Match(subject=text) if sentence(text):
+                found.append(ast.unparse(text))
             case ast.Call(func=ast.Name("Message" | "RefusedError"), args=[ast.JoinedStr(), *_]):
                 # A sentence with places is a literal: a name of the user in it would be read as a place.
                 found.append(ast.unparse(node))
@@ -313,9 +325,12 @@ def test_a_file_that_reads_a_sentence_is_found(tmp_path: Path) -> None:
     lines = [
         "try: f()", "except ValueError as error:", "    if 'no' in str(error): pass",
         "    said = str(error).partition(':')[2]", "    text = re.sub('use .*', '', found.sentence)",
+        "    if error.args[0].startswith('no'): pass", "    if 'no' in f'{error}': pass",
+        "    match str(error):", "        case '': pass", "if repr(a) == repr(b): pass",
+        "sorted(x, key=repr)", "if 'float' in f.__doc__: pass",
     ]  # fmt: skip
     (tmp_path / "odd.py").write_text("\n".join(lines))
-    assert len(reads_of_sentences(tmp_path / "odd.py")) == 3
+    assert len(reads_of_sentences(tmp_path / "odd.py")) == 9
 
 
 def test_an_error_carries_its_values_through_pickle_and_through_errors_around_it() -> None:

@@ -75,13 +75,12 @@ class Table:
             return cls(tuple(X.columns), _without_arrow(X), len(X), frozenset(declared))
         # A pandas table does not need narwhals, whose import is a tenth of the time of a command.
         import narwhals.stable.v2 as nw
+        from narwhals.exceptions import DuplicateError
 
         try:
             frame = nw.from_native(X, eager_only=True, pass_through=True)
-        except Exception as error:
-            if "unique" in str(error) or "duplicate" in str(error).lower():
-                raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
-            raise
+        except DuplicateError as error:
+            raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
         if isinstance(frame, nw.DataFrame):
             _require_rows(len(frame), min_rows)
             own = [c for c, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]

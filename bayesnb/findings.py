@@ -182,8 +182,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
     Findings are identifiers, markers of missing values, dates and numbers with marks, levels in several spellings,
-    skewed amounts, counts, columns that determine the class exactly, and more. At most 50,000 randomly chosen rows are
-    examined.
+    skewed amounts, counts, columns that determine the class exactly, differences and ratios of columns that help to
+    predict the class, and more. At most 50,000 randomly chosen rows are examined.
 
     Parameters
     ----------
@@ -254,6 +254,8 @@ def examine(
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
     be a sample of the ``rows`` of a table. ``declares`` are columns whose categorical types declare their levels.
     """
+    from pandas.api import types
+
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
     whole, (frame, kinds, found) = frame, _read(frame, target, declares)
@@ -268,6 +270,9 @@ def examine(
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
+        without_use = {remark.column for remark in found if remark.drop}
+        numbers = [name for name in frame if name not in without_use and types.is_numeric_dtype(whole[name].dtype)]
+        found += _derived(frame[[name for name in frame if name in numbers or name == target]], target)
         gaps = list(_gaps_by_class(frame.assign(**kinds), target))
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
@@ -743,6 +748,39 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
                 cure=cure,
             )
             yield Remark(name, said, cures=(cure,))
+
+
+MOST_ROWS = 5_000
+"""Most rows that are examined for derived columns."""
+
+
+def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Remarks about differences and ratios of columns of numbers that would help to predict the class."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data.derived import derived
+    from bayesnb.data.rows import few_rows
+    from bayesnb.data.tables import Table
+    from bayesnb.data.warned import looks_like_no_class
+    from bayesnb.statistics.membership import Labels
+
+    frame = frame[frame[target].notna()]
+    if len(frame) > MOST_ROWS:
+        frame = frame.iloc[few_rows(Table.of(frame), MOST_ROWS, 0)]
+    codes, classes = pd.factorize(frame[target])
+    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)):
+        return
+    numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in frame if name != target}
+    for one in derived(numbers, Labels(codes, np.ones(len(codes)), len(classes))):
+        cell = "np.log(X[{0!r}] / X[{1!r}])" if one.ratio else "X[{0!r}] - X[{1!r}]"
+        paste = f"X[{str(one)!r}] = {cell.format(one.first, one.second)}"
+        said = Message(
+            "{name} as a further column would raise the log score of naive Bayes by {gain:.0f} nats in {rows:,} rows: "
+            "{cure}",
+            name=str(one), gain=one.gain, rows=len(frame), cure=Spelled(paste, "add it to the table"),
+        )  # fmt: skip
+        yield Remark(one.first, said)
 
 
 def _target(labels: pd.Series) -> Iterator[Remark]:

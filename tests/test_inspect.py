@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.data.derived import derived
+from bayesnb.statistics.membership import Labels
 from bayesnb.wording import RefusedError
 from tests.conftest import run
 
@@ -168,3 +171,52 @@ def test_words_that_may_mean_missing_are_proposed_per_column_and_country_codes_a
     code, _, err = run(capsys, *shlex.split(said["fit"])[1:], "--dependence", "none", "--keep-na", "land=NA")
     assert code == 0, err
     assert nb.load("t.bayesnb").describe().equals(clf.describe())
+
+
+def prices(n: int = 400) -> pd.DataFrame:
+    """The class depends only on which of two prices is higher."""
+    rng = np.random.default_rng(0)
+    opening = rng.lognormal(2, 1, n)
+    closing = opening * np.exp(rng.normal(0, 0.3, n))
+    y = np.where(closing > opening, "up", "down")
+    return pd.DataFrame({"open": opening, "close": closing, "fee": rng.normal(size=n), "y": y})
+
+
+def test_a_ratio_that_shows_the_class_is_proposed_and_the_proposed_line_can_be_pasted():
+    X = prices()
+    found = nb.inspect(X, "y").table
+    (said,) = found["finding"][found["finding"].str.contains("as a further column")]
+    line = said.split("rows: ")[1]
+    assert line == "X['log(open / close)'] = np.log(X['open'] / X['close'])"
+    y, further = X.pop("y"), X.copy()
+    exec(line, {"np": np, "X": further})
+    losses = [nb.evaluate(nb.BayesianNB(), Z, y)["log_loss"] for Z in (X, further)]
+    assert losses[1] < losses[0] - 0.2
+
+
+def test_a_derived_column_does_not_depend_on_the_order_of_rows_or_on_the_unit_of_a_ratio():
+    X = prices()
+    y = X.pop("y").to_numpy()
+    labels = Labels.of((y == "up").astype(int))
+    x = {name: X[name].to_numpy() for name in X}
+    (one,) = derived(x, labels)
+    turn = np.random.default_rng(1).permutation(len(y))
+    (again,) = derived({name: values[turn] for name, values in x.items()}, labels[turn])
+    assert (again.first, again.second, again.ratio) == (one.first, one.second, one.ratio) == ("open", "close", True)
+    assert_allclose(again.gain, one.gain, rtol=1e-9)
+    (other,) = derived(x | {"open": 100 * x["open"], "close": x["close"]}, labels)
+    assert other.ratio
+    assert_allclose(other.gain, one.gain, rtol=1e-6)
+    (last,) = derived(dict(reversed(x.items())), labels)
+    assert {last.first, last.second} == {"open", "close"}
+    assert_allclose(last.gain, one.gain, rtol=1e-9)
+
+
+def test_no_derived_column_is_proposed_if_naive_bayes_is_right():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(3, size=500)
+        x = {name: rng.normal(slope * y, 1) + 20 for name, slope in zip("abcd", (1, -1, 0.5, 0), strict=True)}
+        x["gaps"] = np.where(rng.random(500) < 0.3, np.nan, rng.normal(y))
+        assert derived(x, Labels.of(y)) == []
+    assert derived({}, Labels.of(y)) == derived({"one": np.ones(500)}, Labels.of(y)) == []

@@ -145,7 +145,9 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
     reasons = {}
     for column, of in tried.items():
         others_total = total - of[best[column]].terms
-        scores = tuple((name, one.evidence, _score(others_total + one.terms, labels)) for name, one in of.items())
+        scores = tuple(
+            (name, one.evidence, left_out_score(others_total + one.terms, labels)) for name, one in of.items()
+        )
         reasons[column] = _reason(best[column], columns[column].by, scores), scores
     return others | {column: of[best[column]].family for column, of in tried.items()}, reasons
 
@@ -200,7 +202,7 @@ def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
     model = schema.model(Dirichlet())
     posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
-    return _score(posterior.log_left_out(data, labels), labels)
+    return left_out_score(posterior.log_left_out(data, labels), labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +289,8 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
     return best
 
 
-def _score(total: Array, labels: Labels) -> float:
+def left_out_score(total: Array, labels: Labels) -> float:
+    """Σ log p(class | row) of the true classes, in nats, from log p(row, class), (row, class)."""
     own = log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
     return float(own @ labels.weight)
 
@@ -300,7 +303,7 @@ def _improved(
         before = dict(best)
         for column, of in tried.items():
             others = total - of[best[column]].terms
-            scores = {name: _score(others + one.terms, labels) for name, one in of.items()}
+            scores = {name: left_out_score(others + one.terms, labels) for name, one in of.items()}
             if max(scores.values()) > scores[best[column]]:
                 best[column] = max(scores, key=scores.__getitem__)
             total = others + of[best[column]].terms

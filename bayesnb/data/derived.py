@@ -1,0 +1,120 @@
+"""Find differences and ratios of two columns that improve the predictions of naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from bayesnb.data.choice import left_out_score
+from bayesnb.data.schema import Schema
+from bayesnb.data.tables import Table
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.numerics import Array
+from bayesnb.priors import Dirichlet
+from bayesnb.statistics.membership import Labels
+
+GAIN = 20.0
+"""Least gain of a derived column, in nats of all rows. Among 35 tables, derived columns that gained only 10 to 15 nats
+made predictions of other rows worse on two tables; those that gained 20 nats made them worse on none.
+"""
+
+MOST_COLUMNS, TRIED, CELLS, LEAST_VALUES = 30, 3, 8, 10
+"""Most columns whose pairs are examined; pairs for which naive Bayes is fitted; cells of a column; and the least number
+of distinct values of a column.
+"""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A column that is computed from two others: log(first / second) if ``ratio``, otherwise first - second.
+
+    ``gain`` is the improvement of the leave-one-out log score of naive Bayes, in nats of all rows.
+    """
+
+    first: Any
+    second: Any
+    ratio: bool
+    gain: float = 0.0
+
+    def of(self, x: Mapping[Any, Array]) -> Array:
+        """The values of the column, (row,)."""
+        first, second = x[self.first], x[self.second]
+        return np.log(first) - np.log(second) if self.ratio else first - second
+
+    def __str__(self) -> str:
+        return f"log({self.first} / {self.second})" if self.ratio else f"{self.first} - {self.second}"
+
+
+def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
+    """The derived columns that improve naive Bayes of all columns; at most three.
+
+    If a border between classes depends on two columns together, such as a closing and an opening price, naive Bayes
+    cannot see it, and one derived column shows it. First, the evidence of cells of each derived column is compared with
+    that of the cells of both columns. Of the best pairs, a derived column is then added as a Gaussian beside Gaussians
+    of all columns, if exact leave-one-out improves: a column that repeats the evidence of others makes naive Bayes
+    worse.
+
+    Parameters
+    ----------
+    x : mapping of arrays (row,)
+        Columns of numbers; NaN is a missing value.
+    labels
+        The class of each row.
+    """
+    x = {name: values for name, values in x.items() if len(np.unique(values[~np.isnan(values)])) > LEAST_VALUES}
+    alone = {name: _evidence(values, labels) for name, values in x.items()}
+    most = sorted(alone.values(), reverse=True)[:MOST_COLUMNS]
+    names = [name for name, evidence in alone.items() if evidence >= most[-1]]
+    ahead = []
+    for first, second in combinations(names, 2):
+        least = max(alone[first], alone[second]) + GAIN
+        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x)}
+        if some := [one for one, evidence in each.items() if evidence >= least]:
+            ahead.append((max(each.values()), some))
+    found: list[Derived] = []
+    if not ahead:
+        return found
+    log_p, prior = _log_left_out(list(x.values()), labels)
+    for _, pair in sorted(ahead, key=lambda one: -one[0])[:TRIED]:
+        before = left_out_score(log_p, labels)
+        further = [log_p + _log_left_out([one.of(x)], labels)[0] - prior for one in pair]
+        gains = [left_out_score(each, labels) - before for each in further]
+        best = int(np.argmax(gains))
+        if gains[best] >= GAIN:
+            found.append(replace(pair[best], gain=gains[best]))
+            log_p = further[best]
+    return found
+
+
+def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:
+    """A ratio of positive columns; a difference only if the ranges overlap, because the units may be different."""
+    low, high = (np.array([reach(x[name]) for name in (first, second)]) for reach in (np.nanmin, np.nanmax))
+    if low.min() > 0:
+        yield Derived(first, second, True)
+    if low.max() < high.min():
+        yield Derived(first, second, False)
+
+
+def _evidence(x: Array, labels: Labels) -> float:
+    """ln p(labels | cells) in nats: one distribution of the classes per cell, with a uniform prior; gaps are a cell."""
+    known = ~np.isnan(x)
+    edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
+    cell = np.where(known, np.searchsorted(edges, x, side="right"), len(edges) + 1)
+    counts = np.zeros((len(edges) + 2, labels.n))
+    np.add.at(counts, (cell, labels.codes), labels.weight)
+    return float((gammaln(1 + counts).sum(1) - gammaln(labels.n + counts.sum(1)) + gammaln(labels.n)).sum())
+
+
+def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
+    """log p(row, class | all other rows) under Gaussians, (row, class), and log p(class | all other rows)."""
+    table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
+    schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
+    model = schema.model(Dirichlet())
+    posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
+    return posterior.log_left_out(data, labels), posterior.only(()).log_left_out({}, labels)

@@ -297,7 +297,7 @@ def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
         if not isinstance(family, Family) or family.needs_rows or family.support is BAG:
             values: Any = None
         elif family.support is LEVELS:
-            named = family.order or (list(levels) if isinstance(levels, Mapping) else None)
+            named = family.order_of(0) or (list(levels) if isinstance(levels, Mapping) else None)
             values = None if named is None else np.resize(np.array(named, object), max(3, len(named)))
         elif family.support is ZEROS_AND_ONES:
             values = np.array([0, which, 1])

@@ -80,6 +80,19 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     exact = True
 
+    @property
+    @abstractmethod
+    def named_parts(self) -> tuple[Family, ...]:
+        """The parts that appear in the name of the family."""
+
+    @property
+    def title(self) -> str:
+        return f"{type(self).__name__}({', '.join(titles(self.named_parts))})"
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__ + "".join(part.kind for part in self.named_parts)
+
     @abstractmethod
     def with_parts(self, parts: Sequence[Family]) -> Self:
         """The family with other parts."""

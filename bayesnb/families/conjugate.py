@@ -401,7 +401,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
-            for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
+            for rows, believed, part in alike(posterior, x) if self.term == "vector" else [(slice(None), posterior, x)]:
                 position = np.arange(rows_of(x))[rows]
                 for cut in slices(rows_of(part), max(1, size)):
                     yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -68,11 +68,12 @@ class Family[P: Belief, S: Statistic](ABC):
     reads_sparse: ClassVar[bool] = False
     """True if sparse matrices of real numbers stay sparse."""
 
-    whole_rows: ClassVar[bool] = False
-    """True if all columns of a row share one θ, as for bags of words and for vectors."""
+    term: ClassVar[Literal["cell", "block", "bag", "vector"]] = "cell"
+    """The cells of a row that are one term of the model: a single cell, or the cells of all columns.
 
-    together: ClassVar[bool] = False
-    """True if the columns form one feature and are dependent given the class, as the columns of a vector are."""
+    The columns of a "block" have separate θ with a common hyperprior. A "bag" of words and a "vector" have one θ. The
+    columns of a block or vector are one feature of the table.
+    """
 
     from_rows: ClassVar[tuple[str, ...]] = ()
     """Names of two fields: the setting shared by all columns, and the per-column settings learned from the first table.
@@ -84,9 +85,6 @@ class Family[P: Belief, S: Statistic](ABC):
     by_column: ClassVar[tuple[str, ...]] = ()
     """Fields that hold one number for all columns or one number per column, such as a known variance."""
 
-    shares_number: ClassVar[bool] = False
-    """True if the columns share a hyperparameter estimated from all of them (they then form one feature)."""
-
     argument: ClassVar[str] = ""
     """The function of a number, such as "ln", whose value is a term of the linear form; "" for the number itself."""
 
@@ -96,15 +94,8 @@ class Family[P: Belief, S: Statistic](ABC):
     parts: ClassVar[tuple[Family, ...]] = ()
     """The families that a compound family consists of. Its statistic contains their statistics."""
 
-    named_parts: ClassVar[tuple[Family, ...]] = ()
-    """The parts that appear in the name of the family."""
-
     atoms: ClassVar[tuple[float, ...]] = ()
     """Real numbers with positive probability; all other numbers have a density only."""
-
-    order: ClassVar[Any] = None
-    orders: ClassVar[Any] = None
-    """All levels in order, if no other level can be added: ``order`` for all columns, ``orders`` per column."""
 
     support: ClassVar[Support] = REALS
     """The values that the family can read; other values raise an error (see :class:`Support`)."""
@@ -224,7 +215,12 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def one_term(self) -> bool:
         """Whether the columns are dependent given the class, and so form one term."""
-        return self.whole_rows or self.together
+        return self.term != "cell"
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether all columns of a row share one θ."""
+        return self.term in ("bag", "vector")
 
     @property
     def needs_rows(self) -> bool:
@@ -235,7 +231,7 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def reads_together(self) -> bool:
         """Whether the columns form one feature: a vector, or columns with a common hyperparameter."""
-        return self.learns_prior or self.together or self.shares_number
+        return self.learns_prior or self.term in ("block", "vector")
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         """Learn settings from the columns (row,) of the first table."""
@@ -262,7 +258,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
         """All levels of a column in order, if no level can be added."""
-        return self.order if self.orders is None else self.orders[column]
+        return None
 
     def named_classes(self) -> list[Any]:
         own = list(self.prior) if isinstance(self.prior, Mapping) else []
@@ -270,8 +266,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def title(self) -> str:
-        own = type(self).__name__
-        return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
+        return type(self).__name__
 
     # This family in PyMC, as a part of the whole model.
 
@@ -301,7 +296,7 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def kind(self) -> str:
         """The suffix of variable names: "StudentT" makes mu_student_t."""
-        return type(self).__name__ + "".join(part.kind for part in self.named_parts)
+        return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
         if not isinstance(self.prior, Mapping):

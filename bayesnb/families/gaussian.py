@@ -263,8 +263,8 @@ class Gaussian(OfUnknownVariance):
         return f"{type(self).__name__}(prior={self.prior!r}{smoothing})"
 
     @property
-    def shares_number(self) -> bool:
-        return bool(self.var_smoothing)
+    def reads_together(self) -> bool:
+        return bool(self.var_smoothing) or super().reads_together
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -37,6 +37,10 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     likelihood: ClassVar[Conjugate]
     """The conjugate family with this likelihood; its prior is not used."""
+
+    @property
+    def term(self) -> Literal["cell", "block"]:
+        return "block" if self.together else "cell"
 
     @abstractmethod
     def common(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:

@@ -186,7 +186,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     conjugate = Dirichlet
     support = BAG
-    whole_rows = True
+    term = "bag"
 
     def statistic(self, x: Bag, members: Labels) -> WordCounts:
         counts = counts_of(x)

@@ -45,7 +45,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     prior: Any = field(default_factory=NormalWishart.shared)
 
     conjugate = NormalWishart
-    whole_rows = together = True
+    term = "vector"
 
     def statistic(self, x: Array, members: Labels) -> Scatter:
         require_whole(x)

@@ -241,6 +241,9 @@ class Ordinal(OnTree[CategoryCounts]):
     def of_column(self, column: int) -> tuple[Any, ...] | None:
         return self.order_of(column)
 
+    def order_of(self, column: int) -> tuple[Any, ...] | None:
+        return self.order if self.orders is None else self.orders[column]
+
     def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 

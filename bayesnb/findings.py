@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,15 +85,16 @@ class Remark:
 
     @property
     def sentence(self) -> Message:
-        return self._in("column {column!r}: {said}{cure}")
+        return Message("column {column!r}: {said}{cure}", column=self.column, said=self.said, cure=self._cure)
 
     @property
-    def on_page(self) -> Message:
-        return self._in("Column {column!r}: {said}{cure}.")
+    def _cure(self) -> str | Message:
+        return Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
 
-    def _in(self, text: str) -> Message:
-        cure = Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
-        return Message(text, column=self.column, said=self.said, cure=cure)
+    def within_page(self, column: str, likewise: str) -> Message:
+        """The remark as a sentence that begins with the name of the column."""
+        text = "{column}: {said}{cure}{likewise}."
+        return Message(text, column=column, said=self.said, cure=self._cure, likewise=likewise)
 
     def within(self, kind: str) -> Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
@@ -154,7 +155,7 @@ class Findings:
         return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
 
     def __str__(self) -> str:
-        lines = [f"{column}: {finding}" for column, finding, _ in self.table.itertuples(index=False)]
+        lines = [f"{each.names}: {written(_in_python(each.first))}{each.likewise}" for each in together(self.remarks)]
         return "\n".join(lines) or "nothing deserves attention"
 
     def __repr__(self) -> str:
@@ -167,6 +168,56 @@ class Findings:
 def _in_python(remark: Remark) -> Message:
     drop = " (leave it out)" if remark.drop else ""
     return Message("{said}{drop}", said=remark.said, drop=drop)
+
+
+NAMED = 4
+"""Most columns of a family of remarks that are named."""
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """A remark about the first of several columns, and the columns about which the same remark was made."""
+
+    columns: tuple[Any, ...]
+    first: Remark
+
+    @property
+    def names(self) -> str:
+        """The names of the columns; many columns are only counted."""
+        return self._listed(str)
+
+    def _listed(self, spelled: Callable[[Any], str]) -> str:
+        names = [spelled(column) for column in self.columns]
+        if (more := len(names) - NAMED) > 1:
+            names = [*names[:NAMED], f"{more} more"]
+        *before, last = names
+        return f"{', '.join(before)} and {last}" if before else last
+
+    @property
+    def likewise(self) -> str:
+        """What to add to the remark about the first column; "" if there is only one."""
+        advises = self.first.cures and len(self.columns) > 1
+        return "; in the same way for the other columns" if advises else ""
+
+    @property
+    def on_page(self) -> Message:
+        column = f"Column{'s' * (len(self.columns) > 1)} {self._listed(repr)}"
+        return self.first.within_page(column, self.likewise)
+
+
+def together(remarks: Iterable[Remark]) -> list[Remarks]:
+    """Remarks that differ only in their column are joined, in the order of their first columns."""
+    found: list[tuple[Any, list[Remark]]] = []
+    for remark in remarks:
+        general = remark.about(None)
+        said = general.said if isinstance(general.said, str) else (general.said.text, general.said.data)
+        content = said, replace(general, said="")
+        members = next((members for other, members in found if other == content), None)
+        if members is None:
+            found.append((content, [remark]))
+        else:
+            members.append(remark)
+    return [Remarks(tuple(remark.column for remark in members), members[0]) for _, members in found]
 
 
 def _frame_of(X: Any) -> pd.DataFrame:

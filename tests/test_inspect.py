@@ -220,3 +220,23 @@ def test_no_derived_column_is_proposed_if_naive_bayes_is_right():
         x["gaps"] = np.where(rng.random(500) < 0.3, np.nan, rng.normal(y))
         assert derived(x, Labels.of(y)) == []
     assert derived({}, Labels.of(y)) == derived({"one": np.ones(500)}, Labels.of(y)) == []
+
+
+def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_stay_one_row_each_in_the_table(
+    tmp_path, capsys
+):
+    answers = ["strongly disagree", "disagree", "agree", "strongly agree"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"Q{k}": rng.choice(answers, 60) for k in range(7)} | {"one": np.ones(60)})
+    X["y"] = rng.choice(["a", "b"], 60)
+    found = nb.inspect(X, "y")
+    assert len(found.table) == 8
+    assert set(found.features) == {f"Q{k}" for k in range(7)}
+    first, last = str(found).splitlines()
+    assert first.startswith("Q0, Q1, Q2, Q3 and 3 more: ordered answers: features={'Q0': Ordinal(")
+    assert first.endswith("; in the same way for the other columns")
+    assert last.startswith("one: ")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y")
+    assert out.count("ordered answers") == 1
+    assert all(f"--feature 'Q{k}=ordinal:" in out for k in range(7))

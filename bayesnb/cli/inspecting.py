@@ -14,7 +14,7 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import opened, watched
-from bayesnb.findings import marks_of
+from bayesnb.findings import marks_of, together
 from bayesnb.wording import Message
 
 if TYPE_CHECKING:
@@ -63,8 +63,11 @@ def inspect(
         "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],
         "fit": command,
     }
-    line = "{column}: {said}"
-    said = [Message(line + " (leave it out with --drop)" * r.drop, column=r.column, said=r.said) for r in seen]
+    said = [
+        Message("{column}: {said}{drop}{likewise}", column=each.names, said=each.first.said, likewise=each.likewise,
+                drop=" (leave it out with --drop)" * each.first.drop)
+        for each in together(seen)
+    ]  # fmt: skip
     _print(about, _columns(summary), layout, more, said)
     if layout == "table":
         print_command(command)

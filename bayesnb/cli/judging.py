@@ -367,6 +367,7 @@ def report(
     light or dark setting of the reader's screen.
     """
     from bayesnb.estimator import holding
+    from bayesnb.findings import together
     from bayesnb.report import is_report, write
     from bayesnb.report import report as page_of
 
@@ -374,7 +375,7 @@ def report(
     require_output(output, layout, [data], is_report, force)
     learned = fitted(data, target, format, settings, random_state)
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
-    remarks = [remark.on_page for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
+    remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: not remark.serious))]
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",

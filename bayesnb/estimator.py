@@ -522,10 +522,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        held, settings = self._classifier, learning.asked_with(self._parameters)
-        return (
-            held if all(getattr(held, name) is value for name, value in settings.items()) else replace(held, **settings)
-        )
+        held, settings = self._classifier, learning.asked_with(self.absent, self.unlabelled, self.random_state)
+        same = all(getattr(held, name) is value for name, value in settings.items())
+        return held if same else replace(held, **settings)
 
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 

@@ -79,7 +79,9 @@ class Learned:
         held = before is not None and before.dependence is not None and settings.dependence is not None
         schema, statistics = part.statistics(settings, _schema(settings, before), held)
         labels = Labels(part.target.codes, part.weight, len(part.target.classes))
-        if before is None or counts.cells.empty:
+        if before is None:
+            counts = nothing(labels.n)
+        elif counts.cells.empty:
             counts = counts.of_classes(labels.n)
         else:
             _, data = schema.read(part.table, absent=schema.absent_when_learned)
@@ -112,7 +114,8 @@ class Learned:
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
-        counts = self.counts.take(_places(self.classes, classes))
+        places = _places(self.classes, classes)
+        counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
         statistics = self.statistics.reindexed(labels_of(classes))
         return replace(self, statistics=statistics, classes=classes, counts=counts)
 
@@ -567,7 +570,8 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
     schema.require_words()
     if settings.dependence is not None:
         dependent.require_exact(schema.model(label))  # Check first, because sampling a feature takes long.
-    others |= asked_with(settings) | {"declared": declared}
+    asked = asked_with(settings.absent, settings.unlabelled, settings.random_state)
+    others |= asked | {"declared": declared}
     made = Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
     if before is None or before.dependence is None or settings.dependence is None:
         return made
@@ -582,6 +586,6 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
     return made.with_dependence(held.after(learned.counts))
 
 
-def asked_with(settings: EstimatorParameters) -> dict[str, Any]:
+def asked_with(absent: str, unlabelled: Any, random_state: Any) -> dict[str, Any]:
     """The settings that may change after a fit."""
-    return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}
+    return {"absent": absent, "unlabelled": unlabelled, "seed": random_state}

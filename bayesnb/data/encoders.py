@@ -143,7 +143,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
         return feature, x
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
-    if feature.family.whole_rows and unseen is None:
+    if unseen is None and feature.family.whole_rows:
         _require_whole(feature, x)
     return feature, _possible(feature, x, unseen)
 

@@ -27,7 +27,7 @@ def predict(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    log_joint = classifier.predict_joint_log_proba(X)
+    log_joint = classifier.log_joint(*classifier.read(X))
     normalize(log_joint)
     return classifier.classes[log_joint.argmax(axis=1)]
 
@@ -55,7 +55,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
-    return probabilities(classifier.predict_joint_log_proba(X))
+    return probabilities(classifier.log_joint(*classifier.read(X)))
 
 
 @question("its logarithm", "predict")
@@ -75,7 +75,7 @@ def predict_log_proba(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict_log_proba(X[:1]).round(3)
     array([[-0.351, -1.218]])
     """
-    return normalize(classifier.predict_joint_log_proba(X))
+    return normalize(classifier.log_joint(*classifier.read(X)))
 
 
 @question("how probable each row is with each class", "predict")

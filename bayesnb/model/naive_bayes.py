@@ -468,11 +468,9 @@ class Posterior:
 
     def require_proper(self) -> None:
         """Raise :class:`ImproperError` unless every factor can predict."""
-
-        def require(_: Family, believed: Prior) -> None:
-            believed.require_proper("A posterior that predicts")
-
-        list(stacks.each(self._stacks, len(self.labels), require, self.statistics.about, self.features))
+        for name, believed in self.features.items():
+            with self.statistics.about(name):
+                believed.require_proper("A posterior that predicts")
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
         """log p(c, x_i | D without row i) of learned rows, (row, class)."""

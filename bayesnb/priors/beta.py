@@ -150,7 +150,7 @@ class Outcome(Beta):
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
+        return OUTCOME._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
         """ln E[θ^(t n)]; ratios of Γ lose no digits, because the number of trials is small."""
@@ -160,3 +160,7 @@ class Outcome(Beta):
     @staticmethod
     def log_kernel(theta: Theta, ones: Array = ONE, zeros: Array = NONE) -> Array:
         return ones * theta["log_theta"][..., 1]
+
+
+OUTCOME = Outcome()
+"""The fields that :meth:`Outcome.of` does not set."""

@@ -1,6 +1,6 @@
-"""The families; :class:`bayesnb.families.family.Family` is their contract.
+"""Likelihoods of columns; :class:`bayesnb.families.family.Family` is the base class.
 
-A family is a class in a file of this folder and a line in ``__init__.pyi``. Modules are imported when first used.
+A new family needs a class in this folder, and an import in ``__init__.pyi``.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from bayesnb.statistics.statistic import Statistic
 class Support:
     """The values that a family can read.
 
-    ``needs`` describes one such value in error messages. ``others`` names families that read other values. ``contains``
-    maps an array to a boolean array. ``interval`` is True if the support contains every number between any two of its
-    numbers.
+    ``needs`` describes a value of the support in error messages. ``others`` names families with other supports.
+    ``contains`` maps an array to a boolean array. ``interval`` is True if the support contains every number between any
+    two of its numbers.
     """
 
     name: str
@@ -96,7 +96,7 @@ def columns_of(x: Column, index: Sequence[int]) -> Column:
 
 
 def known_cells(x: Column) -> Array:
-    """Which cells are not missing, (row, 1, column); True if no cell can be missing."""
+    """True for each cell that is not missing, (row, 1, column); a single True if no cell can be missing."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
     if sparse.issparse(x) or x.dtype.kind in "bu":
@@ -105,7 +105,7 @@ def known_cells(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """Cells as dense floats, NaN if missing; counts lose their exposure."""
+    """Cells as dense floats, NaN if missing; exposures are dropped."""
     if hasattr(x, "codes"):
         return np.where(x.codes < 0, np.nan, x.codes)
     x = getattr(x, "counts", x)
@@ -118,7 +118,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """A table of distinct ``values``, and the line of each cell in it: ``codes`` (row, column), -1 if missing."""
+    """Distinct ``values``, and the position of each cell's value among them: ``codes`` (row, column), -1 if missing."""
 
     codes: Array
     values: Column
@@ -139,7 +139,7 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Make a table of the distinct values of columns; ``None`` if it would be nearly as long as the columns."""
+    """Make a table of the distinct values of columns; ``None`` if nearly all values are distinct."""
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
@@ -203,7 +203,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """Check a known positive parameter, such as a variance, and return its value for each column."""
+    """Check a known positive parameter, such as a variance; return one value per column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -213,7 +213,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """A known parameter of picked columns, each given as (parameter of its family, position there)."""
+    """A known parameter of several columns. Each pair in ``cells`` is (values of the parameter, position in them)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
@@ -240,7 +240,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """Weight of each level, ``counts`` (class, column, level), and the levels."""
+    """The ``levels`` of each column, and the weight of each level, ``counts`` (class, column, level)."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -287,12 +287,12 @@ def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Entries of ``table`` (..., class, column, level) at codes (row, column), as (..., row, class, column)."""
+    """Look up codes (row, column) in ``table`` (..., class, column, level); the result is (..., row, class, column)."""
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
 
 def pymc_at_levels(table: Any, codes: Array) -> Any:
-    """Sum over columns of a tensor (class, column, level) at codes (row, column), as (row, class)."""
+    """Look up codes (row, column) in a tensor (class, column, level); return the sums over columns, (row, class)."""
     from pytensor import tensor as pt
 
     picked = table[:, np.arange(codes.shape[1]), np.maximum(codes, 0)]
@@ -305,15 +305,15 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """All names: ``mine`` in order, then the new names in ``theirs``."""
+    """The names ``mine``, followed by the names that are only in ``theirs``."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Cells of some rows, which can sum functions of a cell over each class.
+    """Cells of rows; the methods sum a function of a cell over the rows of each class.
 
-    ``x`` are either rows with the classes and weights ``members``, or distinct values with the weights ``counts``
+    ``x`` holds rows, whose classes and weights are ``members``; or distinct values, whose weights are ``counts``
     (class, column, value).
     """
 
@@ -325,14 +325,13 @@ class Tally:
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """The weighted sum of f over the rows of each class, (class, column); ``value`` is f at each cell, 0 if
-        missing.
-        """
+        """Weighted sums over the rows of each class, (class, column), of the numbers ``value``, 0 at missing cells."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """The weighted sum of f over the rows of each class; ``cost`` computes f for one class, or for the class of
-        each row.
+        """Weighted sums of ``cost`` over the rows of each class.
+
+        The argument of ``cost`` is one class, or an array of the class of each row.
         """
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))

@@ -31,7 +31,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Parts(Statistic):
-    """The statistics of all parts."""
+    """The statistic of a compound family: one statistic per part."""
 
     parts: tuple[Statistic, ...]
 
@@ -103,18 +103,17 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """The values that each part reads, (row, column) each. Other cells are NaN (-1 for integers)."""
+        """For each part, an array (row, column) of the values that this part reads; NaN (-1 for integers) elsewhere."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """The joint prior of the parts at full shape."""
+        """Combine the priors of the parts, which have their full shapes."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Combined log density of rows, (..., row, class).
 
-        ``ask`` returns the log density under a part, from the part, its belief or θ in ``given``, and the values that
-        it reads.
+        ``ask(part, belief or θ of the part, values that the part reads)`` returns the log density under one part.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +198,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
+    """Log of the density of one column, averaged over alternatives, (..., row, class); 0 for a missing cell.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """
@@ -215,7 +214,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
 
 @dataclass(frozen=True, eq=False)
 class ZerosAndOthers(Parts):
-    """Numbers of zeros and of other values, and a statistic of the others."""
+    """The number of zeros, the number of other values, and a statistic of the other values."""
 
     def of_same_rows(self) -> bool:
         zeros, others = self.parts
@@ -228,8 +227,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
     family predicts. The two parts are independent given the class. This is a two-part or hurdle model (Cragg 1971;
-    Mullahy 1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare evidence only between
-    families that give 0 a probability, not a density.
+    Mullahy 1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare the evidence of a
+    Hurdle only with that of families under which 0 has a probability, not a density.
 
     Parameters
     ----------
@@ -363,14 +362,13 @@ NO_MODE = (
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """One of several families generates the values of a class and column; the evidence weighs the families.
+    """One unknown family out of several generates the values of a class and column.
 
     The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
     Results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999).
     All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    A PolyaTree without ``edges`` gets its cells from the rows, so its weight is too large. Give ``edges`` to avoid
-    this.
+    Give a PolyaTree its ``edges``: its weight is too large if the rows determine the cells.
 
     Parameters
     ----------
@@ -483,7 +481,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
-        """The probability of each family, and the posterior mean of its θ."""
+        """The probability of each family, and the posterior mean of the family's θ."""
         if point == "mode":
             raise BoundaryError(NO_MODE, (0, 0))
         means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
@@ -504,7 +502,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """Yield per column its cells (row, 1), the log weights of the families, and (family, its belief or θ) pairs."""
+        """Yield for each column: cells (row, 1), log weights of the families, and (family, belief or θ) pairs."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
@@ -514,7 +512,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum ``of_column`` over columns, in threads; ``of_column`` gets an item of ``cells_by_column``."""
+        """Sum ``of_column(*item)`` over the items of :meth:`cells_by_column`, in threads."""
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
             for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), slices(len(some), 1)):
@@ -539,7 +537,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """Draw a family with probability proportional to weight × density of the row, if the row is of the class."""
+        """In the class ``chosen`` of a row, draw a family with probability ∝ weight × density of the row."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
@@ -559,8 +557,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i), (row,).
 
-        The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row. For a row of
-        weight w, E[p^w] without the row equals 1 / E[p^-w] with the row.
+        The leave-one-out weight of a family is its weight divided by the leave-one-out density of the row under this
+        family. For a row of weight w, E[p^w] without the row equals 1 / E[p^-w] with the row.
         """
         if point == "mode":
             self.plug_in(posterior, point)

@@ -1,11 +1,12 @@
-"""The contract of a conjugate pair: a likelihood with its conjugate prior.
+"""Base class of conjugate pairs: a likelihood with its conjugate prior.
 
-A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) defines
-all results for one row. :class:`Conjugate` extends them to missing cells, weights and any number of rows. If values
-recur, formulas are evaluated once per distinct value and class (see ``bayesnb.kernels.densities``). Otherwise formulas
-are evaluated in blocks of rows, or in the compiled loops of ``of_reals``.
+A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) computes
+results for one cell. :class:`Conjugate` extends these results to missing cells, weights and any number of rows. In
+columns with few distinct values, formulas are evaluated once per distinct value and class (see
+``bayesnb.kernels.densities``). In other columns, formulas are evaluated in blocks of rows, or in the compiled loops of
+``of_reals``.
 
-A pair is a frozen ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). It implements
+A pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). It implements
 ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are linear in the
 columns, ``linear``.
 """
@@ -68,24 +69,25 @@ FEW_WEIGHTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
-    """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
+    """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). So "ln
-    h" in this package is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
+    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). Because
+    of this division, "ln h" in this package means ln h(x) + ln max L_d: the log-likelihood of x at the θ that fits x
+    best.
     """
 
     exact = True
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """Increments d of a statistic, and its ln h, (class[, column])."""
+        """The increments d and ln h of a statistic, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level])."""
+        """The increments d and ln h of each cell. The arrays broadcast to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, its increments d, and its ln h."""
+        """The belief about each cell, and the increments d and ln h of each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -101,8 +103,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, that of learned rows left out of their own class; NaN if this is
-            improper. ``None`` if no loop fits.
+            The log predictive. With ``labels``, each row is left out of its own class; NaN if the class is then
+            improper. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -162,7 +164,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The part of log p(data | θ) without θ, (class, ...)."""
+        """The part of log p(data | θ) that does not depend on θ, (class, ...)."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -278,15 +280,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether log p(x | θ) is drawn per cell, because θ is large (a tree)."""
+        """Whether to draw log p(x | θ) separately for each cell, because θ is large (a tree)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Each row has the right
-        distribution, but rows do not share one θ. With ``chosen=None``, condition on the data alone.
+        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. The draws of a single row
+        have the right distribution, but different rows do not share one θ. With ``chosen=None``, the draws are given
+        the data, not the row.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -312,7 +315,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has seen.
+        """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has learned.
 
         The parameters are integrated out, or set to the ``point`` of the posterior without row i.
         """
@@ -361,7 +364,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without its ln h."""
+        """Leave-one-out log predictive of each cell, without ln h."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
@@ -380,7 +383,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield cells in parts: rows, first column, codes, ``cells``, and which cells are not missing."""
+        """Yield blocks of cells: rows, first column, codes, ``cells``, and whether each cell is not missing."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
@@ -448,7 +451,7 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """Group rows by their missing cells; yield (row indices, posterior of the observed columns, cells)."""
+    """Group rows with the same missing columns; yield row indices, the posterior of the observed columns, and cells."""
     for rows, columns in patterns(x):
         if columns is None:
             yield rows, posterior, x[rows]
@@ -479,7 +482,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows in parts that can sum functions of a cell."""
+    """Divide rows into :class:`Tally` objects."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)
@@ -490,10 +493,10 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield per part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
+    """Yield for each block of rows: its weight, Σ d, and the maximum over θ of its log-likelihood.
 
-    The largest log-likelihood is the sum of ln h minus the loss from using one common θ, because ln h is the
-    log-likelihood of a cell at its best θ. Both terms are small, so digits survive at counts of 1e15.
+    ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss from
+    using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

@@ -1,4 +1,4 @@
-"""Dyadic intervals of real columns."""
+"""Dyadic intervals of real columns: repeated halving."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BESIDE = 2.0**-32
 
 @dataclass(frozen=True, eq=False)
 class Dyadic:
-    """Intervals of a real column that halve it, and halve each half, ``depth`` times.
+    """Intervals of a real column, made by repeated halving, ``depth`` times.
 
     The number of an interval is its path: the highest bit gives the side of the first cut. A cut lies half way between
-    two observed values, and comes nearest to halving the rows. Of two equally good cuts, the cut nearer to the ``head``
-    of the column is used. A number that equals a cut belongs to the side away from the head. So negating the column
-    only reverses the order of the cells.
+    two observed values, and divides the rows into halves that are as equal as possible. If two cuts do so equally well,
+    the cut nearer to the ``head`` of the column is used: its low or its high end. A number that equals a cut belongs to
+    the side away from the head. So negating the column only reverses the order of the intervals.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Dyadic:
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between given edges, with half of the edges on each side of each cut."""
+        """The intervals between given edges; each cut divides the remaining edges into halves."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
@@ -137,10 +137,10 @@ def _halved(
 class Boxes:
     """Dyadic intervals of several columns, with a fixed density within each interval.
 
-    The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, the density is w /
-    (w + u)², where w is the width of the next interval. ``cuts`` are the intervals of each column. ``low``, ``high``
-    and ``width`` (column, interval) are the edges of each interval and its width, w for an outer interval. ``exists``
-    is 1 for the number of an interval, 0 for unused numbers.
+    The density of an inner interval is uniform. In an outer interval, at distance u from its finite edge, the density
+    is w / (w + u)², where w is the width of the neighbouring interval. ``cuts`` are the intervals of each column.
+    ``low``, ``high`` and ``width`` (column, interval) are the edges and the width of each interval; the width of an
+    outer interval is w. ``exists`` (column, interval) is 0 for numbers without an interval, otherwise 1.
     """
 
     cuts: tuple[Dyadic, ...]
@@ -163,7 +163,7 @@ class Boxes:
         return cls(cuts, low, high, width, exists)
 
     def read(self, x: Array) -> tuple[Array, Array]:
-        """Interval of each value, -1 if missing, and its log density within the interval, 0 if missing."""
+        """The interval of each value, -1 if missing, and the log density within this interval, 0 if missing."""
         codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
         list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within

@@ -1,6 +1,6 @@
 """The base class of all families.
 
-Most families are conjugate pairs (:class:`bayesnb.families.conjugate.Conjugate`); the others are in ``sampled``.
+Most families are conjugate pairs (:class:`bayesnb.families.conjugate.Conjugate`).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def statistic(self, x: Column, members: Labels) -> S:
-        """Sufficient statistic of the rows, per class."""
+        """Sufficient statistic of the rows of each class."""
 
     @abstractmethod
     def resolve_prior(self, prior: P, s: S) -> P:
@@ -149,8 +149,8 @@ class Family[P: Belief, S: Statistic](ABC):
     ) -> Array:
         """log p(x_i | θ), (draw, row, class), at draws of θ given the data and row i.
 
-        ``posterior`` and the draws ``theta``, (draw, class, ...), are given the data alone. ``chosen`` (draw, row) is
-        the assumed class of the row.
+        ``posterior`` and the draws ``theta``, (draw, class, ...), are given the data, without the row. ``chosen``
+        (draw, row) is the assumed class of the row.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -160,7 +160,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all`, if leaving out a row changes the prior of all classes."""
+        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes."""
         return None
 
     @abstractmethod
@@ -176,17 +176,17 @@ class Family[P: Belief, S: Statistic](ABC):
         """θ from its PyMC variables."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """(weights (class, term), offset (class,)) of the form log p(x | θ) = offset + weights·φ(x) + g(x).
+        """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        g is the same for all classes. ``ValueError`` if there is no such form.
+        g is the same for all classes. Raise ``ValueError`` if log p(x | θ) has no such form.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
-        """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
+        """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that classes share.
-        ``None`` if there is no such form.
+        log p(x | θ) = Σ offset + weights·x + xᵀ curvature x, up to a constant that classes share. ``None`` if log p(x |
+        θ) is not quadratic.
         """
         return None
 
@@ -201,7 +201,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """The family, with the strength of a default prior learned from all classes."""
+        """The family. If its prior is the default prior, the strength of the prior is learned from all classes."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
@@ -224,7 +224,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether settings, such as edges, must still be learned from the first rows."""
+        """Whether settings, such as edges, are still unknown until the first rows are read."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 
@@ -245,7 +245,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """The family of picked columns, each given as (its family, its position)."""
+        """One family for several columns; a pair in ``cells`` is (family, position of a column in it)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
@@ -257,7 +257,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return replace(self, **picked) if picked else self
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of a column in order, if no level can be added."""
+        """All levels of a column in order; ``None`` if levels can be added."""
         return None
 
     def named_classes(self) -> list[Any]:
@@ -272,14 +272,14 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable without draws: "class", "column", "level", or that of a vector.
+        """The axis names of each PyMC variable, apart from draws: "class", "column", "level", or the axis of a vector.
 
         A variable without the axis "class" is shared by all classes.
         """
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns names into full names."""
+        """Add the variables of θ to the open model; ``name`` maps the name of a parameter to that of a variable."""
 
     @abstractmethod
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
@@ -295,7 +295,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The suffix of variable names: "StudentT" makes mu_student_t."""
+        """The suffix of variable names: mu_student_t has the kind "StudentT"."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -23,7 +23,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and its arguments; called with a name and a shape."""
+    """A prior given by a PyMC class and its arguments; a call with a name and a shape creates the variable."""
 
     dist: Any
     arguments: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Specified:
 class Given(Declared):
     """Independent priors of a distribution's parameters.
 
-    ``cells`` (class, column) gives the shape; None before the data are known.
+    ``cells`` (class, column) has the shape of the parameters; ``None`` before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -120,8 +120,8 @@ class FromPyMC(Pointwise[Given]):
     priors : {parameter: prior}
         A prior is one of three: (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a
         function called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or
-        fixed numbers. Each class and column has its own parameters. Vector arguments make the parameter a vector, as
-        mixtures require.
+        fixed numbers. Each class and column has its own parameters. If the arguments are vectors, the parameter is a
+        vector, as mixtures require.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler

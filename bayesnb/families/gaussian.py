@@ -22,7 +22,7 @@ from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """Moments of a dense or sparse table."""
+    """Moments of each class and column of a dense or sparse table."""
     if not sparse.issparse(x):
         return Moments.of(x, members)
     x, shape = sparse.csr_array(x), (members.n, x.shape[1])
@@ -43,8 +43,8 @@ def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
-    The sum starts from zero in every cell, and is corrected for each stored value. Columns with more than half of their
-    cells stored are summed densely, because large terms would cancel.
+    The sum is first computed as if every cell were zero, and then corrected for each stored value. Columns with more
+    than half of their cells stored are summed as dense columns, because large corrections would cancel.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -89,9 +89,9 @@ _DRAWN_FROM = 2**16
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
     """``log_normals`` for many draws, as a matrix product.
 
-    The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So x and μ are
-    first centred at the mean of the draws of μ in the class, and divided by the typical standard deviation of the
-    class.
+    The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So the mean of
+    the draws of μ in the class is first subtracted from x and μ. The differences are divided by the typical standard
+    deviation of the class.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -122,7 +122,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
 
 
 def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
-    """Student-t log density, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
+    """Student-t log density: log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
     away = (x - m) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)
@@ -134,7 +134,7 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood of cells that are Normal after ``read``."""
+    """A likelihood of cells that are Normal after the transformation ``read``."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
@@ -172,7 +172,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return prior.over(mean, variance, len(s.n), low)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior per class and column; in a constant column, it also counts the rows of the other classes.
+        """The prior of each class and column; in a constant column, each prior also counts the rows of other classes.
 
         Otherwise a constant column would favour the class with most rows, which has the most evidence for a small
         variance.
@@ -234,7 +234,7 @@ class Gaussian(OfUnknownVariance):
     prior : NormalGamma
     var_smoothing : float, optional
         Add this fraction of the largest column variance to the variance of every cell, as in scikit-learn's
-        ``GaussianNB``. The columns then form one feature.
+        ``GaussianNB``. With ``var_smoothing``, the columns form one feature.
 
     Examples
     --------
@@ -267,11 +267,11 @@ class Gaussian(OfUnknownVariance):
         return bool(self.var_smoothing) or super().reads_together
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
+        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to the parameter b.
 
-        Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2. Under
-        a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row does not
-        change this b.
+        Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S / 2.
+        Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row does not
+        change the increment of b.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:

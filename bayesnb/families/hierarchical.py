@@ -28,9 +28,9 @@ from bayesnb.statistics.statistic import Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples the shared parameters, and the parameters without a conjugate prior. The other parameters of each class
-    are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior, which makes them
-    dependent: one term of the model.
+    NUTS samples the shared parameters, and the parameters without a conjugate prior. Parameters of a class that have a
+    conjugate prior are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior. This
+    makes the columns dependent: they form one term of the model.
     """
 
     together: bool = False
@@ -48,7 +48,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class to the open model, given the common ones."""
+        """Add the variables of each class to the open model, given the common variables."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
@@ -56,7 +56,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draw the integrated variables, given the statistic and the sampled variables."""
+        """Draw the variables that were integrated out, given the statistic and the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,11 +97,11 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
-    The pooled probabilities have the weight strength / (strength + n) in a class with n rows. If n is the prior median
-    of the strength, the prior of this weight is uniform on (0, 1): the uniform shrinkage prior of Daniels (1999).
-    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
-    ``strength`` is the prior median, in rows. By default it is the number of levels, which is Laplace's rule if the
-    pooled probabilities are equal.
+    In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
+    of the strength, this weight has a uniform prior on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha``
+    is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
+    ``strength`` is the prior median, in rows. The default is the number of levels. Equal pooled probabilities then give
+    Laplace's rule.
     """
 
     alpha: Any = 1.0
@@ -126,9 +126,9 @@ class LearnedShares(Declared):
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
-    The level probabilities of each class are shrunk towards pooled probabilities, more strongly if the classes differ
-    little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength / median) is
-    logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
+    The level probabilities of each class are shrunk towards pooled probabilities. They are shrunk more strongly if the
+    classes differ little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength /
+    median) is logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths, which makes them dependent: one term.
+        Whether columns share the distribution of their strengths. This makes the columns dependent: they form one term.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -163,7 +163,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """Pooled probabilities (column, level), strength (column,), and the shared location and scale.
+        """Variables: pooled probabilities (column, level), strength (column,), and location and scale of all columns.
 
         ln(strength / median) is location + scale × z, to avoid a funnel.
         """
@@ -253,7 +253,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add a Dirichlet variable for each distinct number of levels; return (..., column, level), 0 without a level."""
+    """Add a Dirichlet variable per distinct number of levels; return (..., column, level), padded with 0."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -273,8 +273,8 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
 
-    The prior of σ is as weak as in ``LocationScale``. All parameters are in units of the column, and all but m are
-    positive.
+    The prior of σ is as weak as in ``LocationScale``. All parameters are in units of the column. All parameters except
+    m are positive.
 
     Parameters
     ----------
@@ -309,17 +309,17 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
-    Class means are shrunk towards a common centre, more strongly for classes with few rows and if the classes differ
-    little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form of μ, which
-    is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between classes is
-    HalfNormal(scale × the ``between`` of the column), with one scale ~ HalfNormal(1).
+    Class means are shrunk towards a common centre. They are shrunk more strongly in classes with few rows, and if the
+    classes differ little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred
+    form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between
+    classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all columns.
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether columns share the scale of their spreads, which makes them dependent: one term.
+        Whether columns share the scale of their spreads. This makes the columns dependent: they form one term.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -350,9 +350,10 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Centre and spread between classes (column,), σ (class, column), and the scale that columns share.
+        """Variables: centre and spread between classes (column,), σ (class, column), and the scale that columns share.
 
-        Free variables are in units of (x - m) / s. Spreads are multiples of their prior scale, to avoid a funnel.
+        Free variables are in units of (x - m) / s. Spreads are sampled as multiples of their prior scale, to avoid a
+        funnel.
         """
         import pymc as pm
 
@@ -373,7 +374,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """Log density of the class means and of the scatter around them (BDA3 5.11).
+        """Log density of the class means, and of the scatter around each mean (BDA3 5.11).
 
         The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this mean
         have the density σ^(1-n) exp(-scatter / 2σ²).

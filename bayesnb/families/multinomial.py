@@ -59,7 +59,7 @@ class WordCounts(Statistic):
 
     ``counts`` (class, level) are the counts of words. ``rows`` (class, 1) is the weight of the rows. ``fractions``
     (class, 1) is the weight of the rows with fractional counts, whose likelihood is not a probability. ``log_peak``
-    (class, 1) is the log-likelihood of all rows at the θ that fits them best.
+    (class, 1) is the maximum over θ of the log-likelihood of all rows.
     """
 
     counts: Array
@@ -129,7 +129,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """Length N, log number of orders of the words (ln N! - Σ ln x!), and whether fractions occur, of each row."""
+    """For each row: length N; log number of orders of the words, ln N! - Σ ln x!; and 1 if the row holds fractions."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
@@ -149,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 in the class of each row, (row,), after subtracting the row's counts from α."""
+    """:func:`rising` at t = 1 in the row's class, (row,), after the row's counts are subtracted from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -207,7 +207,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, fractions: Array, members: Labels) -> WordCounts:
-        """The statistic of long rows: the log-likelihood of each row at its best θ, minus the loss from a common θ."""
+        """The statistic of long rows."""
         counts = counts_of(x).toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)

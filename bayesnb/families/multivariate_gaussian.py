@@ -26,7 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
     predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
-    missing cells are integrated out. Rows to learn must not be partly missing, because their likelihood would not be
+    missing cells are integrated out. No learned row may be partly missing, because its likelihood would not be
     conjugate.
 
     Parameters
@@ -55,9 +55,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class; if all rows are equal, it also counts the rows of the other classes, as in
-        ``Gaussian``.
-        """
+        """The prior of each class. If all rows are equal, each prior also counts the rows of all other classes."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -91,7 +89,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
+        """Leave-one-out if the prior contains the pooled covariance, which changes if a row is left out.
 
         The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
@@ -182,11 +180,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row after ``weight`` of the row is removed; NaN if the belief is then improper.
+    """Log predictive of each row, without ``weight`` of this row; NaN if the belief without it is improper.
 
-    ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
-    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance becomes (κ/(κ-w))² h divided by
-    this factor.
+    ``squares`` are the squared distances h from :func:`distances`. Removing a row of weight w multiplies det Ψ by 1 -
+    κw/(κ-w) h (matrix determinant lemma). The squared distance becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -202,7 +199,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student`` after Ψ has also lost ``share`` · ``square`` · g gᵀ, the part of the row in the prior, (row,).
+    """:func:`log_student` without the row's part of the prior: Ψ also loses ``share`` · ``square`` · g gᵀ.
 
     ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of other classes. Squared distances increase by the
     Sherman-Morrison formula.
@@ -217,7 +214,7 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """Squared distance of each row from the location in terms of Ψ, (row,)."""
+    """Squared distance of each row from the location, (x - m)ᵀ Ψ⁻¹ (x - m), (row,)."""
     inverse = believed.root[1].T
 
     def part(rows: slice, found: Array) -> None:
@@ -242,8 +239,8 @@ class SharedGaussian(MultivariateGaussian):
     All classes have the same covariance. This is linear discriminant analysis with its parameters integrated out (BDA3
     3.6; Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
-    Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Methods
-    that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.
+    Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Moments
+    of the log-odds, EM, exponents, full conformal sets and PyMC need independent classes, so they raise an error.
 
     Parameters
     ----------
@@ -272,9 +269,10 @@ class SharedGaussian(MultivariateGaussian):
             )
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        """The prior at its full shape. If means have a flat prior (κ = 0), each mean after the first reduces ν by 1.
+        """The prior at its full shape.
 
-        Under the flat prior, the posterior mode of the covariance then has the divisor N.
+        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With this ν, the
+        posterior mode of the covariance under the flat prior has the divisor N.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))
@@ -348,8 +346,8 @@ class SharedGaussian(MultivariateGaussian):
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
-        Without a row of class k and weight w, κ_k loses w, and in every class ν loses w and Ψ loses w κ_k / (κ_k - w) g
-        gᵀ. g is the distance of the row from m_k.
+        Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w κ_k
+        / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

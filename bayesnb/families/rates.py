@@ -33,9 +33,9 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
+    """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
-    The largest log-likelihood of two parts together is the sum of theirs minus the loss from one common rate.
+    Adding two statistics adds their maxima, and subtracts the loss from using one rate for both.
     """
 
     exposure: Array
@@ -68,7 +68,7 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
     Raises
     ------
     ValueError
-        If the rate of a column, or the sum of its numbers, is too small or large for a float.
+        If the rate of a column, or the sum of the column, is too small or large for a float.
     """
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
@@ -92,7 +92,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     Returns
     -------
     total : array (row, class), or None
-        If ``labels`` are given, leave-one-out values of learned rows, (row,), or ``None`` unless all weights are 1.
+        If ``labels`` are given: leave-one-out values of learned rows, (row,), if all weights are 1; otherwise ``None``.
     """
     if labels is not None and not labels.unweighted:
         return None
@@ -153,7 +153,8 @@ class Poisson(OfRate):
     ----------
     prior : Gamma
     exposure : str, optional
-        Column with the positive exposure of each row, such as hours watched or area searched; by default 1.
+        The name of the column that holds the positive exposure of each row, such as hours watched or area searched. By
+        default, every exposure is 1.
 
     Examples
     --------
@@ -188,10 +189,10 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Log densities of small counts with an exposure e; terms that depend only on the count k are tabulated.
+        """Log densities of small counts k with exposures e; terms that depend only on k are tabulated.
 
-        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leave-one-out gives Σ_{0<i≤k} ln(1 -
-        i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
+        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). For leave-one-out, ln p = Σ_{0<i≤k}
+        ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         """
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW or not (labels is None or labels.unweighted):
@@ -247,7 +248,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with known shape: a value x counts as ``shape`` events in x units of exposure."""
+    """x | λ ~ Gamma(shape, rate λ) with known shape: a cell x counts as ``shape`` events in x units of exposure."""
 
     support = POSITIVE
 

@@ -1,4 +1,4 @@
-"""The family of rounded numbers: each value stands for an interval."""
+"""The family of rounded numbers: each value represents an interval."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
     The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature to
     about 1e-12. If the unit is small relative to the standard deviation, the predictive is that of :class:`Gaussian`
-    times the unit. The predictives differ in a class with few distinct values. A class of equal values has no infinite
-    density, and its standard deviation is estimated to be below about one unit.
+    times the unit. In a class with few distinct values, the two predictives differ. If all values of a class are equal,
+    its density is not infinite, and its standard deviation is estimated to be below about one unit.
 
     Parameters
     ----------
     prior : NormalGamma or Gaussian
         The prior of mean and precision before rounding, or a family with this prior.
     unit : float or array (column,)
-        Values are whole multiples of the unit.
+        The unit of rounding: values must be whole multiples of the unit.
     to : {"down", "nearest"}
         Whether x means the interval [x, x + unit), as for age in years, or [x - unit / 2, x + unit / 2), as for height
-        in whole cm. With the default prior, this changes only the reported means, by half a unit.
+        in whole cm. With the default prior, ``to`` changes only the reported means, by half a unit.
 
     Notes
     -----
@@ -95,7 +95,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return self._rounded(Gaussian().resolve_prior(prior, self._moments(s)), s)
 
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> RoundedNormal:
-        """The prior per class and column; a constant column is treated as in ``Gaussian``."""
+        """The prior of each class and column; a constant column is treated as in :class:`Gaussian`."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         one_value = ((s.counts.sum(0) > 0).sum(-1) == 1)[:, None]

@@ -32,7 +32,7 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """Hyperparameters of a sampled family; at full shape, the last field is an array (class, column)."""
+    """Hyperparameters of a sampled family. At full shape, the last declared field is an array (class, column)."""
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -78,19 +78,19 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Groups of draws with nearly equal shared parameters, within which columns are nearly independent.
+    """Groups of draws. Within a group, shared parameters are nearly equal, so columns are nearly independent.
 
-    Given the shared parameters h, such as the scale of their spreads, columns are independent. So the predictive of a
-    row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
-    exponentially with the number of columns. So densities are averaged within a stratum for each column, multiplied
-    over columns, and averaged over the strata.
+    Given the shared parameters h, such as the scale of the spreads, columns are independent. So the predictive of a row
+    is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
+    exponentially with the number of columns. So the densities of each column are averaged within a stratum; the
+    averages are multiplied over columns; and the products are averaged over strata.
     """
 
     members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Strata of ``n`` draws of the shared parameters (draw, number); one stratum without shared parameters."""
+        """Group ``n`` draws by the ``shared`` parameters (draw, parameter). With ``None``, there is one stratum."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -106,17 +106,17 @@ class Strata:
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """Log of the average of exp(value) per stratum; the first axis, draws, becomes strata."""
+        """Log of the average of exp(value) over the draws of each stratum, (draw, ...) → (stratum, ...)."""
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
-        """Log of the weighted average of exp(value) over strata, the first axis."""
+        """Log of the weighted average of exp(value) over strata; ``value`` is (stratum, ...)."""
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw a stratum per draw and row, (draw, row), with probability proportional to its density of the row.
+        """Draw strata, (draw, row), with probability proportional to the density of the row within the stratum.
 
         ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.
@@ -127,7 +127,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Pick a draw from each ``stratum`` (pick,), with probability proportional to its weight."""
+        """Pick a draw from each ``stratum`` (pick,), with probability proportional to the weight of the draw."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -138,7 +138,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve the draws at the median of the parameter with the largest spread, down to ``most`` draws."""
+    """Halve the draws at the median of the parameter with the largest spread, until each part has at most ``most``."""
     if len(members) <= most:
         yield members
         return
@@ -155,7 +155,7 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell. There is one term if columns share parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell. If columns share parameters, they form a single term.
     k : array (row, column)
         Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``). k is 0 if the posterior was
         sampled again without the row, and NaN for a missing cell.
@@ -198,7 +198,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """Log prior density of each variable, given the variables that its prior depends on."""
+        """Log prior density of each variable. Variables on which this prior depends are given."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
@@ -278,7 +278,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
-        """Yield column, block of rows, and log p(x_j | θ) at every draw, (draw, row, class)."""
+        """Yield a column j, a block of rows, and log p(x_j | θ) at every draw, (draw, row, class)."""
         for column in range(posterior.proper().shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
@@ -288,8 +288,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
         Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
         reweighted column by column (see ``bayesnb.chains.weights_without``), within each stratum if columns share
-        parameters. If ``learned``, the prior and the statistic, is given, unreliable weights are replaced by sampling
-        again without the cell or row.
+        parameters. If weights are unreliable and ``learned`` (prior and statistic) is given, the posterior without the
+        cell or row is sampled.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -356,7 +356,7 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    Its statistic is the weight of each distinct value.
+    The statistic is the weight of each distinct value.
     """
 
     @abstractmethod
@@ -414,7 +414,10 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class WeightedValues:
-    """Distinct values with class, column and weight, all (value,), sorted so that the order of rows does not matter."""
+    """Distinct values with class, column and weight, all (value,).
+
+    Values are sorted, so the order of rows does not matter.
+    """
 
     value: Array
     code: Array
@@ -436,7 +439,7 @@ class WeightedValues:
         return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
-        """Weighted quantiles of each column, (share, column); NaN without values."""
+        """Weighted quantiles of each column, (share, column); NaN for a column without values."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             own = self.column == column
@@ -446,12 +449,12 @@ class WeightedValues:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LocationScale(Declared):
-    """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
+    """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless ``nu`` is given.
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
     above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal, unlike
-    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters but
-    ``nu`` are in units of the column, and all but m are positive.
+    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters except
+    ``nu`` are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------
@@ -519,7 +522,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """Sample in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
+        """Variables that NUTS samples are in units of (x - m) / s, so the units of the column do not matter."""
         import pymc as pm
 
         shape = prior.m.shape

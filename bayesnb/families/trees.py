@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """x falls into cell k of 64 with probability θ_k, and θ has a Pólya tree prior."""
+    """Each x falls into one of 64 cells, into cell k with probability θ_k. θ has a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
 
@@ -94,7 +94,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """Weight of each cell (class, column, cell), and Σ w ln g(x) (class, column) for the density g within cells."""
+    """Weight of each cell, (class, column, cell), and Σ w ln g(x), (class, column), for the density g within cells."""
 
     counts: Array
     log_within: Array
@@ -110,15 +110,16 @@ class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and θ has a Pólya tree prior.
 
     The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
-    The density within a cell is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). So this
-    density changes the evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
+    The density within a cell is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). So the
+    density within cells changes the evidence but not the class probabilities. See :class:`BetaTree` for the learned
+    parameters.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
-        At most 63 increasing inner edges of the cells, in units of the columns. By default, the first table sets them.
-        Two models can be merged only if their cells are equal.
+        At most 63 increasing inner edges of the cells, in units of the columns. By default, the first table sets the
+        edges. Two models can be merged only if their cells are equal.
     cuts : tuple of Dyadic, optional
         The cells of each column, set by the first table.
 
@@ -200,8 +201,8 @@ class Ordinal(OnTree[CategoryCounts]):
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels of every column from the lowest to the highest, at most 64. By default, the order of an ordered
-        categorical type, or of numeric levels, in the first table. No level can be added later.
+        All levels of every column from the lowest to the highest, at most 64. By default, the first table gives the
+        order, by an ordered categorical type or by numeric levels. No level can be added later.
     orders : tuple of tuples, optional
         The order of each column in the first table.
 
@@ -277,7 +278,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """Cell of each level, (column, level); -1 without a level."""
+        """The cell of each level, (column, level). Columns with fewer levels are padded with -1."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

@@ -62,8 +62,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of the column decided the family. If only one value occurs, each class then also counts the
-        rows of the other classes, so the column changes no class probability.
+        Whether the values of the column decided the family. If ``inferred`` is true and only one value occurs, each
+        class also counts the rows of all other classes. So the column changes no class probability.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Trials(Statistic):
-    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column)."""
+    """Numbers of successes, failures and rows, and the maximum over θ of the log-likelihood, all (class, column)."""
 
     successes: Array
     failures: Array
@@ -219,7 +219,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     prior : Beta
         The prior of the success probability θ.
     r : float or array (column,)
-        Positive. The smaller r, the larger the variance of counts with the same mean.
+        Positive. If the mean is fixed, a smaller r makes the variance larger.
 
     Examples
     --------

@@ -20,8 +20,7 @@ PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspa
 def engine_of(source: Any) -> str | None:
     """Return the engine of a lazy table, or ``None`` for other objects.
 
-    No engine is imported. Objects of unknown classes that stream Arrow have the engine "arrow", unless they are tables
-    in memory.
+    No engine is imported. Other lazy objects that stream Arrow have the engine "arrow".
     """
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
@@ -40,7 +39,7 @@ def engine_of(source: Any) -> str | None:
 
 @contextmanager
 def about_engine(source: Any) -> Iterator[None]:
-    """Convert an engine's own exceptions to ``ValueError``."""
+    """Convert exceptions of an engine to ``ValueError``."""
     try:
         yield
     except Exception as error:
@@ -138,7 +137,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add the source and the number of rows read to an error of Arrow."""
+    """Name the source and the last row read in an error of Arrow."""
     import pyarrow as pa
 
     try:
@@ -148,7 +147,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches, and name the source in an error."""
+    """Yield the batches; an error names the source."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -160,7 +159,7 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """The message on one line."""
+    """The error message on one line."""
     return " ".join(str(error).split())[:300]
 
 

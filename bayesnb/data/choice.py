@@ -62,8 +62,8 @@ class FamilyChoice:
         The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
         ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
-        prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the whole model, if only this column
-        deviates from the chosen families; ``chosen``.
+        prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) with this family and the chosen
+        families of other columns; ``chosen``.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
 
 
 def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParameters) -> tuple[Any, Reasons]:
-    """Choose the best family of each column marked "best", from the labelled rows.
+    """Choose the family of each column specified as "best", from the labelled rows.
 
     Returns
     -------
@@ -155,8 +155,8 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of a column of dates that predict the class best, given this column alone.
 
-    The score is the exact leave-one-out log score. Elapsed time alone is chosen unless other parts score more than 3
-    nats higher. Otherwise the fewest parts within 1 nat of the best score are chosen.
+    The score is the exact leave-one-out log score. Elapsed time alone is chosen unless the best score is more than 3
+    nats higher. Then the smallest set of parts within 1 nat of the best score is chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -176,8 +176,8 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats, and the
-    scores of counts and of unordered levels.
+    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats. It must
+    also exceed the scores of counts and of unordered levels.
     """
     table, scores = Table.of({column.name: column.values}), {}
     for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):
@@ -190,7 +190,7 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
     """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian.
 
-    The exact leave-one-out log score, given this column alone, must be more than 3 nats higher.
+    The exact leave-one-out log score of the intervals, given this column alone, must be more than 3 nats higher.
     """
     table, scores = Table.of({column.name: column.values}), []
     for family in (Rounded(unit=unit), Gaussian()):
@@ -207,7 +207,7 @@ def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate, its leave-one-out log densities (row, class), and its log evidence."""
+    """A candidate family, its leave-one-out log densities (row, class), and its log evidence."""
 
     family: Family
     terms: Array
@@ -256,7 +256,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Limit weights to 1: one copy of a row is left out at a time."""
+    """Limit weights to 1, because only one copy of a row is left out at a time."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
@@ -290,7 +290,7 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def left_out_score(total: Array, labels: Labels) -> float:
-    """Σ log p(class | row) of the true classes, in nats, from log p(row, class), (row, class)."""
+    """Σ log p(class | row) of the true classes, in nats. ``total``, (row, class), is log p(row, class)."""
     own = log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
     return float(own @ labels.weight)
 

@@ -51,7 +51,7 @@ class Column:
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or no values."""
+        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or an empty column"""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -69,7 +69,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the values, whatever the dtype; "empty" if all are missing."""
+        """The kind of the values, whatever the dtype; "empty" if all cells are missing."""
         kind = self._stored
         if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
             return kind
@@ -144,7 +144,7 @@ class Column:
 
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
-        """Codes (row,), -1 if missing, and the list of distinct values."""
+        """Codes (row,) of the cells, -1 if missing; and the list of distinct values."""
         _ = self._stored  # Raises an error for cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
@@ -156,7 +156,7 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop the values that no code refers to; return the new codes and values."""
+    """Drop the values without a code; return the new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
@@ -168,7 +168,7 @@ def as_floats(cells: Any) -> Array:
 
 
 def require_ordinary(names: Names, x: Array) -> None:
-    """Raise ``ValueError`` if a number in ``x`` (row, column) is infinite, or too large or small to be squared."""
+    """Raise ``ValueError`` if a number in ``x`` (row, column) is infinite, or if its square overflows or underflows."""
     if not reading.extreme(x):
         return
     row, column = np.argwhere(reading.extremes(x))[0]
@@ -196,7 +196,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of an array, -1 if missing, and its distinct values, unsorted."""
+    """Codes (row,) of the cells of an array, -1 if missing; and the distinct values, unsorted."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)

@@ -3,14 +3,15 @@
 DuckDB finds the separator and the header, and reads every cell as text. The rules of this module are:
 
 * Only double quotes enclose a cell.
-* Texts such as NA are missing in all columns. Texts such as "?" are missing in columns of numbers.
+* Texts such as NA mean missing in all columns. Texts such as "?" mean missing in columns of numbers.
 * A column holds numbers if each of its cells is a number. 05123 is not a number, because its leading zero would be
   lost.
-* Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the mark of the other columns.
-* A first row of text is a header unless most of its cells occur again in their columns.
+* Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
+  columns.
+* A first row of text is a header, unless most texts in this row occur again below.
 
-:func:`look` records the possible types of each column in all rows, :func:`read_alike` decides, and :func:`batches`
-reads the rows. So types do not depend on the order of the rows.
+:func:`look` records which types fit all cells of a column, :func:`read_alike` chooses one type, and :func:`batches`
+reads the rows.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class Format:
         Further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
-        columns of numbers it stays missing.
+        columns of numbers, this text still means missing.
     sheet : str, optional
-        Sheet of an Excel file, by name or by position from 1; by default the first that is not hidden.
+        Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str
         Names that identify the header, such as the class column.
     text : tuple of str
-        Columns that are always read as text, because a model has learned their levels as text.
+        Columns that are always read as text, because a model has learned text levels.
     """
 
     sep: str | None = None
@@ -92,7 +93,7 @@ class CsvLayout:
     ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` are the
     types that fit all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer",
     "real", "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts that mean missing. ``marks``
-    holds the decimal mark of each column, "" if none is needed.
+    holds the decimal mark of each column, "" for a column without decimal marks.
     """
 
     name: str
@@ -153,7 +154,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
 
 
 def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
-    """Decide one type per column for all files."""
+    """Choose one type for each column, the same in all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):
@@ -244,7 +245,7 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """The number of rows above the header, which fill at most half as many columns as a typical row."""
+    """The number of title rows above the header. A title row fills at most half as many columns as a typical row."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)
@@ -259,7 +260,7 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the first row is data: most of its cells occur again in their columns."""
+    """Whether the first row is data, because most texts in this row occur again below."""
     if any(kind != "VARCHAR" for kind in types):
         return False
     again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))
@@ -351,7 +352,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark that the cells imply; "" if none is needed, ``None`` if both fit."""
+    """The decimal mark that the cells imply; "" if no decimal mark is needed, ``None`` if point and comma both fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:

@@ -31,7 +31,7 @@ MARKS = {
 
 
 class Workspace:
-    """A folder for copies, made on first use and deleted with this object."""
+    """A temporary folder for copies of files, made on first use and deleted with this object."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -52,7 +52,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding implied by the first bytes; ``None`` usually means UTF-8."""
+    """The encoding of a file as implied by the first bytes; ``None`` usually means UTF-8."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():
@@ -72,7 +72,7 @@ def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
     Raises
     ------
     UnicodeError
-        If the file is not in this encoding.
+        If the file does not have this encoding.
     ValueError
         If Python does not know the encoding.
     """

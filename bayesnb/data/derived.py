@@ -34,7 +34,7 @@ of distinct values of a column.
 class Derived:
     """A column that is computed from two others: log(first / second) if ``ratio``, otherwise first - second.
 
-    ``gain`` is the improvement of the leave-one-out log score of naive Bayes, in nats of all rows.
+    ``gain`` is the improvement of the leave-one-out log score of naive Bayes, in nats, summed over rows.
     """
 
     first: Any
@@ -52,13 +52,12 @@ class Derived:
 
 
 def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
-    """The derived columns that improve naive Bayes of all columns; at most three.
+    """The derived columns that improve naive Bayes; at most three.
 
-    If a border between classes depends on two columns together, such as a closing and an opening price, naive Bayes
-    cannot see it, and one derived column shows it. First, the evidence of cells of each derived column is compared with
-    that of the cells of both columns. Of the best pairs, a derived column is then added as a Gaussian beside Gaussians
-    of all columns, if exact leave-one-out improves: a column that repeats the evidence of others makes naive Bayes
-    worse.
+    Naive Bayes cannot learn a class border between two columns, such as opening price = closing price. A difference or
+    ratio of the columns shows the border. Each derived column is cut into cells, and its evidence must exceed the
+    evidence of each of the two columns. The best derived columns are then added to naive Bayes with a Gaussian per
+    column, and kept if they improve the exact leave-one-out log score.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:
-    """A ratio of positive columns; a difference only if the ranges overlap, because the units may be different."""
+    """The ratio if both columns are positive, and the difference if their ranges overlap."""
     low, high = (np.array([reach(x[name]) for name in (first, second)]) for reach in (np.nanmin, np.nanmax))
     if low.min() > 0:
         yield Derived(first, second, True)
@@ -102,7 +101,9 @@ def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derive
 
 
 def _evidence(x: Array, labels: Labels) -> float:
-    """ln p(labels | cells) in nats: one distribution of the classes per cell, with a uniform prior; gaps are a cell."""
+    """ln p(labels | cells) in nats. Each cell has its own class probabilities, with a uniform prior; missing values
+    form one more cell.
+    """
     known = ~np.isnan(x)
     edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
     cell = np.where(known, np.searchsorted(edges, x, side="right"), len(edges) + 1)
@@ -112,7 +113,7 @@ def _evidence(x: Array, labels: Labels) -> float:
 
 
 def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
-    """log p(row, class | all other rows) under Gaussians, (row, class), and log p(class | all other rows)."""
+    """log p(row, class | other rows) under Gaussians, and log p(class | other rows); both are (row, class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
     model = schema.model(Dirichlet())

@@ -1,6 +1,6 @@
-"""Encode columns as arrays: one encoder for each support of a family.
+"""Encode columns as arrays, with one encoder for each support of families.
 
-A missing cell is NaN among reals and counts, and -1 among codes.
+A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers the feature allows (LogNormal excludes 0)."""
+        """Whether the first rows decided which numbers the feature allows; LogNormal, for example, excludes 0."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -131,7 +131,7 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column, and flags of missing cells after their column."""
+    """Sort features by the position of their first column; flags of missing cells follow their column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
@@ -162,7 +162,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen from the first rows, such as 0 under LogNormal.
+    """Which finite numbers are impossible under a family chosen from the first rows; 0, for example, under LogNormal.
 
     The user has not excluded these numbers, so they are treated like unseen levels.
     """
@@ -324,7 +324,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a column of levels; ``ValueError`` if one table holds text and another numbers."""
+    """The kind of a column of levels; ``ValueError`` if the column holds text in one table and numbers in another."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -384,7 +384,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; return the feature, with new levels if learning, and the array."""
+    """Encode the columns of a feature; return the feature and the array. In learning, the feature gains new levels."""
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 

@@ -1,4 +1,4 @@
-"""Summarise tables of any size in parts, and add the summaries."""
+"""Summarise the parts of a table of any size, and add the summaries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Parameters
     ----------
     model : BayesianNB
-        It need not be fitted. Its ``features``, ``unseen`` and ``unlabelled`` are used.
+        The parameters ``features``, ``unseen`` and ``unlabelled`` are used; a fit is not needed.
     source : path, iterator of frames, dataset, or table of an engine
         As for :meth:`bayesnb.BayesianNB.fit`.
     target, weight : column names
@@ -105,7 +105,7 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
-    """Yield the rows of each part; ``ValueError`` for Dask and Spark frames, and if no row has a class."""
+    """Yield the rows of each part; ``ValueError`` for Dask and Spark frames, or if no row has a class."""
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
@@ -118,10 +118,10 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply ``score`` to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
+    """Apply ``score`` to each frame of a table: lazily for Dask and Spark, otherwise as an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. In each result, the columns to ``keep``
-    come first.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. The results begin with the columns
+    ``keep`` of the table.
     """
     match arrow.engine_of(source):
         case "dask":
@@ -140,7 +140,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame; ``first(first frame)``, if given, replaces ``ask``."""
+    """Yield ``ask(frame)`` for each frame. If ``first`` is given, ``first(first frame)`` replaces ``ask``."""
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -164,7 +164,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield, for each table in order, its number of rows and a function for its answer."""
+    """Yield for each table, in order, the number of rows and a function that returns the answer."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

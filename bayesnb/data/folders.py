@@ -38,11 +38,11 @@ BLOCKS = {
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether each file holds texts or mails, and not a part of a table.
+    """Whether each file holds texts or mails, rather than a part of a table.
 
-    Files with a suffix of mail hold mails. The files of a folder are texts if these three conditions hold:
+    Files with a suffix such as ``.eml`` hold mails. The files of a folder are texts if these three conditions hold:
 
-    * No file has a suffix of tables (``tabular``) except .txt.
+    * No file has a suffix in ``tabular`` except .txt.
     * The .txt files begin differently. The parts of a table would begin with the same header.
     * There is a subfolder per class, or ``expected`` names the column of texts.
     """
@@ -70,12 +70,12 @@ def _class_of(file: Path, folder: Path) -> str | None:
 
 
 def names_of(path: Any, files: Sequence[Path]) -> list[str]:
-    """The columns: the text, and the class if a file is in a subfolder."""
+    """The names of the columns: the text, and the class if a file is in a subfolder."""
     return [TEXT, CLASS] if any(_class_of(file, Path(path)) is not None for file in files) else [TEXT]
 
 
 def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
-    """Yield the texts in parts; warn of unreadable files."""
+    """Yield the texts as tables of bounded size; warn of unreadable files."""
     lost: list[str] = []
     columns = names_of(path, files)
     rows = _rows(Path(path), sorted(files, key=lambda file: file.as_posix()), lost)
@@ -126,7 +126,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text by its stated encoding, by UTF-8, or by another encoding that fits."""
+    """Decode a text by the stated encoding, by UTF-8, or by another encoding that fits."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

@@ -42,9 +42,9 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """The reading of each column that has one: the specified reading, or the only one that fits.
+    """For each column with a reading: the specified reading, or the only reading that fits.
 
-    In a part of a larger table, the readings of unspecified columns of text are decided after the last part.
+    If a table is read in parts, readings of unspecified columns of text are chosen after the last part.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -77,7 +77,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Features of a table after its readings: a ``Missing`` without a family flags the first feature column."""
+    """Features of a table after its readings. ``Missing`` without a family flags gaps of the first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -92,7 +92,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """Drop the features that need all parts of a table.
 
-    A column of text may turn out to hold numbers or dates, so a family of numbers waits for all parts.
+    A family of numbers waits for all parts, because a column of text may turn out to hold numbers or dates.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -148,7 +148,7 @@ def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
 def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
-    """The features of a table; see :meth:`bayesnb.data.schema.Schema.infer`."""
+    """The features of a table, as :meth:`bayesnb.data.schema.Schema.infer` chooses them."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
     said = entries(features)
@@ -240,7 +240,7 @@ def _indicators(
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """Resolve column names; columns of an unnamed table are given by position."""
+    """The names of columns; columns of an unnamed table are given by position."""
     return tuple(_resolve(table, column) for column in columns)
 
 
@@ -281,7 +281,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Make features: one per column, or one per kind of values in an array."""
+    """Make one feature per column, or, for an array, one feature per kind of values."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -393,7 +393,7 @@ def named_levels(family: Family) -> Names:
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the order refers to single levels, so that no level may be removed."""
+    """Whether the prior or the order refers to single levels. If so, no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
@@ -406,12 +406,13 @@ type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Return both models, each with the features and words of the other.
+    """Return the features of both models, completed by the features and words of the other model.
 
     Raises
     ------
     ValueError
-        If a column belongs to different features in the models, or if a feature other than a bag has different columns.
+        If a column belongs to different features in the two models, or if a feature other than a bag has different
+        columns.
     """
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
@@ -433,7 +434,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two bags the words of both; ``ValueError`` if each model has selected its words."""
+    """Give two bags of words the words of both; ``ValueError`` if each model selected words from the learned rows."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -446,7 +447,8 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns the table has.
 
-    A bag may lack some of its columns. Another incomplete feature is left out if it has one of the ``known`` columns.
+    A bag of words may lack some of its columns. An incomplete feature of another kind is left out if one of its columns
+    is ``known``.
 
     Raises
     ------

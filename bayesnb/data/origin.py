@@ -25,9 +25,10 @@ class Origin:
     """Why a column has its family.
 
     ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
-    "gaps" if the column flags the missing cells of another column. Otherwise ``kind`` is the kind of the values, or
-    "nothing" without values. ``detail`` is how a column is cut, or the name of the other column. ``best_by`` is the
-    score that was compared, "evidence" or "class". ``ahead`` is the lead over the family ``second``, in nats.
+    "gaps" if the column flags the missing cells of another column. In other cases, ``kind`` is the kind of the values,
+    or "nothing" if there are no values. ``detail`` says how a column is cut, or names the column whose missing cells
+    are flagged. ``best_by`` is the score that was compared, "evidence" or "class". ``ahead`` is the lead over the
+    family ``second``, in nats.
     """
 
     kind: OriginKind
@@ -38,7 +39,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the values decided the family. Further rows may then change it."""
+        """Whether the family was chosen by the kind of the values, so that further rows may change the family."""
         return self.kind not in ("specified", "rows", "gaps")
 
     def __str__(self) -> str:

@@ -47,9 +47,9 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 class Sheet:
     """A sheet of an Excel file.
 
-    ``text`` is a CSV file with the cells. ``others`` are the other sheets. ``hidden`` are the hidden sheets before this
-    sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of formulas without a stored
-    value.
+    ``text`` is a CSV file with the cells. ``others`` are the names of the other sheets. ``hidden`` are the names of the
+    hidden sheets before this sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of
+    formulas without a stored value.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Source(os.PathLike):
-    """A file, a folder, a glob of files of one kind, or "-" for stdin, and its settings."""
+    """A file, a folder, a glob of files of one kind, or "-" for stdin; and the settings for reading."""
 
     path: str | os.PathLike
     format: Format = field(default_factory=Format)
@@ -100,7 +100,7 @@ class Source(os.PathLike):
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """Other sheets with this text in a cell of their first 100 rows."""
+        """The names of other sheets that have this text in a cell of the first 100 rows."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -181,7 +181,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        As for :func:`of_path`, and for a column that one file lacks or that has incompatible types.
+        As for :func:`of_path`, and for a column that is absent from a file or has incompatible types.
     """
     import pyarrow as pa
 
@@ -218,9 +218,9 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails.
-        An mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore are
-        skipped.
+        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are read as
+        mails. An mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore
+        are skipped.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     FileNotFoundError
-        If there is no such file, or no file in the folder.
+        If the file does not exist, or if the folder holds no file.
     ValueError
         If no file holds a text.
 
@@ -362,7 +362,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files; folders named k=v become columns."""
+    """Join files into one dataset; folders named k=v add a column k with the value v."""
     import pyarrow as pa
     import pyarrow.dataset
 

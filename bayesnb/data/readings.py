@@ -1,4 +1,4 @@
-"""Readings convert cells that are neither numbers nor levels, such as dates, to feature columns."""
+"""Readings convert cells such as dates, which are neither numbers nor levels, to feature columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ In a column of text they are ordinary levels, because they may have a meaning th
 
 
 class UnreadCellWarning(UserWarning):
-    """Some cells do not fit the reading of their column, such as "soon" among dates, and count as missing.
+    """Cells that do not fit the reading of their column, such as "soon" among dates, count as missing.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
 
@@ -48,16 +48,16 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. The first is missing wherever the original cell is missing."""
+        """Names of the feature columns. The first feature column is missing wherever the original cell is missing."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Make the feature columns. Cells that do not fit become missing, with a warning."""
+        """Make the feature columns. Cells that do not fit the reading become missing, with a warning."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """Fill in open settings; ``ValueError`` if the cells are ambiguous."""
+        """Infer unspecified settings from the cells; ``ValueError`` if the cells are ambiguous."""
 
     @property
     def resolves(self) -> bool:
@@ -70,7 +70,7 @@ class Reading(ABC):
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as the text after "COL=" on the command line."""
+        """The reading as Python code, and as the text after "COL=" in a command-line option."""
 
     @property
     @abstractmethod
@@ -151,15 +151,15 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 class Number(Reading):
     """A column of numbers with a mark: a currency before or after the number, a percent sign, or a constant unit.
 
-    A column is read in this way by default if all cells have the same mark. Specify ``Number`` if the cells do not show
-    the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
+    By default, columns are read as ``Number`` if all cells have the same mark. Specify ``Number`` if the cells do not
+    show the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
 
     Parameters
     ----------
     decimal : {".", ","}, optional
         The decimal mark; by default the cells show it.
     unit : str, optional
-        The mark; by default the cells show it. A cell with another mark does not fit.
+        The mark of all cells; by default the mark in the first table. A cell with a different mark counts as missing.
 
     Examples
     --------
@@ -231,7 +231,9 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Number of cells per unit ("" for none); empty if a text is neither a number nor a bound."""
+    """The number of cells with each unit ("" counts cells without a unit); empty if any text is neither number nor
+    bound.
+    """
     found: dict[str, int] = {}
     for text in texts:
         parts = _measured(text)
@@ -254,7 +256,7 @@ MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 
 @dataclass(frozen=True)
 class Bounded(Reading):
-    """A column of numbers and bounds, such as "<5" and ">300", read as a column of levels and one of numbers.
+    """A column of numbers and of bounds such as "<5", read as two columns: one of levels and one of numbers.
 
     The feature column "kind of COLUMN" holds the bound ("<5"), another text ("hemolyzed"), or "number". The feature
     column "number of COLUMN" is missing in cells without a number. ``docs/how-to/what-is-read.md`` describes when this
@@ -265,12 +267,12 @@ class Bounded(Reading):
     decimal : {".", ","}, optional
         The decimal mark; by default the cells show it.
     unit : str, optional
-        The mark of each number, such as "mg/L", or "" for none; by default the cells show it.
+        The mark of each number, such as "mg/L", or "" for numbers without a mark; inferred by default.
 
     Notes
     -----
-    A cell with a number has the likelihood p(kind | class) p(number | class). Other cells have p(kind | class). No
-    distribution is assumed beyond a bound.
+    The likelihood of a cell with a number is p(kind | class) p(number | class). The likelihood of any other cell is
+    p(kind | class). No distribution is assumed beyond a bound.
 
     Examples
     --------
@@ -383,7 +385,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Counts of a column with too many bounds or texts for :class:`Bounded` by default."""
+    """Counts of numbers, bounds and texts in a column with too many bounds or texts for :class:`Bounded`."""
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -453,22 +455,23 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    By default, ``Date("elapsed")`` reads columns of a date or time type. It also reads text if all cells fit exactly
-    one format (``docs/how-to/what-is-read.md``).
+    By default, ``Date("elapsed")`` reads columns of a date or time type. It also reads columns of text if exactly one
+    format fits all cells (``docs/how-to/what-is-read.md``).
 
     Parameters
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
-        "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations. The
-        other parts are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
+        "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations.
+        Month, weekday and hour are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so
+        on.
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
-        03/04/2025, require a format. Years of two digits are 1969 to 2068, as in POSIX.
+        03/04/2025, require a format. Years of two digits mean 1969 to 2068, as in POSIX.
 
     Raises
     ------
     ValueError
-        For an unknown part or format, and in ``fit`` if the cells are ambiguous.
+        For an unknown part or format, or in ``fit`` if the cells are ambiguous.
 
     Notes
     -----
@@ -588,7 +591,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 
 
 def is_temporal(values: Any) -> bool:
-    """Whether the type of a column, or of every object in it, is a date, time or duration."""
+    """Whether a column holds dates, times or durations, stored as such or as objects."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -613,7 +616,7 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _typed_moments(values: Any) -> tuple[Array, Array]:
-    """Clock time in hours, and elapsed time (days for dates, otherwise hours)."""
+    """Clock time in hours; and elapsed time, in days for dates and otherwise in hours."""
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -661,7 +664,7 @@ def formats_of(texts: Collection[str]) -> list[str]:
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """What these date formats leave open: the order of day and month, or the century."""
+    """What is ambiguous in texts that fit these date formats: the order of day and month, or the century."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 
@@ -681,20 +684,20 @@ MOST_OPTIONS = 64
 class Choices(Reading):
     """A column of cells with several choices, such as "Email; Phone", read as one column of 0 and 1 per option.
 
-    By default, text is read in this way if one of ``; | ,`` or a line break splits its cells into options. The options
-    must recur in other combinations, and the number of options per cell must vary. The feature columns are called
-    "COLUMN=OPTION".
+    By default, a column of text is read as ``Choices`` if one of ``; | ,`` or a line break splits the cells into
+    options. Most options must occur in several cells, and the number of options per cell must vary. The feature columns
+    are called "COLUMN=OPTION".
 
     Parameters
     ----------
     separator : str, optional
-        The text between two choices; by default the cells show it.
+        The text between two choices; inferred from the cells by default.
     options : sequence of str, optional
-        The options; by default those of the rows of the first fit. Other options are ignored.
+        The options; by default the options in the rows of the first fit. Other options are ignored.
 
     Notes
     -----
-    The model takes the options as independent given the class. Options that exclude each other are better read as
+    The model treats the options as independent given the class. Options that exclude each other are better read as
     levels.
 
     Examples
@@ -780,12 +783,12 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def folded(text: str) -> str:
-    """Fold differences of case, spaces and Unicode form."""
+    """Remove differences of case, spaces and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only by case, spaces and Unicode form; the key is the text that replaces them."""
+    """Group texts that differ only by case, spaces and Unicode form; a key is the spelling that replaces the group."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -794,14 +797,15 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels in which spellings of one level are joined.
+    """A column of levels in which different spellings of a level are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one. :func:`inspect` names columns with such levels.
+    Levels that differ only by case, spaces or Unicode form become one level. :func:`inspect` names columns with such
+    levels.
 
     Parameters
     ----------
     pairs : {spelling: level}, optional
-        Further spellings, such as typing errors, and their levels.
+        Further spellings, such as typing errors, and the level that each spelling means.
 
     Examples
     --------
@@ -867,7 +871,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
-    """The readings that fit all texts of a column: several if the texts are ambiguous."""
+    """The readings that fit all texts of a column; several readings if the texts are ambiguous."""
     if len(texts) < 2:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -881,7 +885,7 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """The readings that fit a column by its type or its texts."""
+    """The readings that fit the type of a column or its texts."""
     if is_temporal(column.values):
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
@@ -891,7 +895,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The reading of an unspecified column if exactly one of ``found`` fits; otherwise ``None``."""
+    """The default reading of a column if ``found`` is a single, unambiguous reading; otherwise ``None``."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
@@ -900,13 +904,13 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """Sorted distinct texts, except those that mean missing; empty if some cells are not text."""
+    """The sorted distinct texts, except texts that mean missing; empty if some cells are not text."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """Sorted distinct texts, except those that mean missing; and the number of other distinct values."""
+    """The sorted distinct texts, except texts that mean missing; and the number of distinct other values."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
@@ -915,7 +919,7 @@ def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Codes (row,), -1 if missing, and the distinct values of a column; none for dates."""
+    """Codes (row,) of the cells, -1 if missing, and the distinct values. In columns of dates, all codes are -1."""
     if is_temporal(column.values):
         return np.full(len(column.values), -1), []
     return column.coded

@@ -41,7 +41,7 @@ class TrainingRows:
         Raises
         ------
         ValueError
-            If there are no labels, if their number differs from the number of rows, or if no row has a weight above 0.
+            If there are no labels, if labels and rows differ in number, or if no row has a weight above 0.
         """
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
@@ -65,7 +65,7 @@ class TrainingRows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read rows as :meth:`of` does. A row with a soft label becomes one weighted row per class."""
+        """Read rows as :meth:`of` does, but replace a row with a soft label by one weighted row per class."""
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y := in_memory(y))
         if soft is None:
@@ -81,7 +81,7 @@ class TrainingRows:
         return cls(rows.table.rows(row), target, weights[row, c])
 
     def labelled(self) -> TrainingRows:
-        """Return the rows; ``ValueError`` if a label is missing."""
+        """Return this object; ``ValueError`` if a label is missing."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
@@ -113,9 +113,9 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema, with the levels of these rows, and the statistics. Every row must have a label.
+        """The schema, with the levels of these rows, and the statistics of the rows. Every row must have a label.
 
-        By default the schema is inferred. With ``fixed``, every column keeps its family.
+        By default the schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -136,7 +136,7 @@ class TrainingRows:
 
 
 def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if labels or weights have the index of the table in another order."""
+    """Warn if the index of labels or weights is a reordering of the index of the table."""
     if not isinstance(X, pd.DataFrame):
         return
     for name, values in beside.items():
@@ -155,7 +155,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """Replace names of columns by their values; the last item is the table without these columns.
 
-    ``wanted`` is {parameter: name or values}. ``ValueError`` if there is no such column.
+    ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """
     names = [name for name in wanted.values() if isinstance(name, str)]
     if not names:
@@ -181,12 +181,12 @@ def table_of(X: Any, schema: Schema) -> Table:
     Warns
     -----
     UserWarning
-        If only the table or only the schema has column names. Columns are then read by position.
+        If only the table or only the schema has column names, so that columns are read by position.
 
     Raises
     ------
     ValueError
-        If columns are read by position and their number differs from that of the schema.
+        If columns are read by position, and the table and the schema differ in the number of columns.
     """
     table = Table.of(X)
     if table.named != schema.named:
@@ -209,14 +209,14 @@ def table_of(X: Any, schema: Schema) -> Table:
 
 
 def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Sorted positions of at most ``most`` rows, drawn by their content and class."""
+    """Sorted positions of a random sample of at most ``most`` rows; content and class decide which."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
     return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A random number per row, uint64 (row,), from its content, its class and the number of equal rows before it."""
+    """A random number per row, uint64 (row,): a hash of the content, the class and the number of equal rows before."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
@@ -250,7 +250,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """A random number per row, from its key and the number of earlier rows with this key."""
+    """A random number per row: a hash of the row's key and the number of earlier rows with the same key."""
 
     def __init__(self, seed: int) -> None:
         self.salt = mixed(np.array([seed % 2**64], np.uint64))
@@ -272,7 +272,9 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return an iterator over the tables, and a function that returns a sample of ``most`` rows after they are read."""
+    """Return an iterator over the tables, and a function. After the last table, the function returns a random sample of
+    at most ``most`` rows.
+    """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -51,8 +51,8 @@ class Schema:
     """How to read a table.
 
     ``names`` are the columns of the first table, with feature columns in place of the columns in ``readings``. If
-    ``named``, later tables are read by name; otherwise by position. ``families`` are the families of unspecified
-    columns.
+    ``named``, columns of later tables are found by name, otherwise by position. ``families`` are the families of
+    unspecified columns.
     """
 
     names: Names
@@ -80,9 +80,9 @@ class Schema:
         columns: ColumnsPolicy = "fixed",
         readings: Mapping[Any, Reading] | None = None,
     ) -> Schema:
-        """Choose the family of each column: as specified, otherwise by type.
+        """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. Bins by count need ``weight`` (row,).
+        The settings are as in :class:`bayesnb.BayesianNB`. Only bins with equal numbers of rows need ``weight`` (row,).
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
@@ -107,7 +107,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Make the feature columns of readings, unless the table already has them."""
+        """Replace columns by feature columns, unless the table already has the feature columns."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -115,7 +115,7 @@ class Schema:
         return through(table, self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """Add the columns that only further rows have, if columns may grow."""
+        """Add the columns that only further rows have, if new columns are allowed."""
         if self.columns == "fixed" or not table.named:
             return self
         joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
@@ -167,7 +167,7 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. An unknown class makes it learn the strengths of default priors."""
+        """The generative model of these features. With an unknown class, it learns the strengths of default priors."""
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
         if isinstance(label, WithUnknown):
@@ -177,7 +177,7 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
-        With ``learn``, the returned schema has the new levels; otherwise new levels are unseen levels. ``absent`` is
+        With ``learn``, new levels are added to the returned schema; otherwise they count as unseen. ``absent`` is
         "error" or "missing".
         """
         table = self.through(table)
@@ -195,7 +195,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag. A new column is then a word, and an absent column is 0."""
+        """Whether all columns are words of one bag. If so, a new column is a new word, and an absent column is 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
@@ -227,8 +227,8 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas, with the levels and words of both. Unless columns may grow, both must have the same
-        columns.
+        """Merge two schemas, with the levels and words of both. Both schemas must have the same columns, unless new
+        columns are allowed.
         """
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
@@ -277,9 +277,9 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop words and, unless ``words``, levels that no longer occur, and their statistics.
+        """Drop words and levels that no longer occur, and their statistics. If ``words``, drop only words.
 
-        A level stays if a type, an order or a prior names it, or if it is the only level of its column.
+        A level that a type, an order or a prior names is kept. If no level of a column occurs, all levels are kept.
         """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
@@ -321,7 +321,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """Describe each feature in a row; ``families`` are the families of the model, whose priors may be learned."""
+        """Describe each feature in a row. ``families`` are the families of the model, whose priors may be learned."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

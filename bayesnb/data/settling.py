@@ -1,7 +1,7 @@
-"""Decide the kind of values of a column when parts of a table are added.
+"""Find the common kind of values of a column when parts of a table are added.
 
-A column without values in one part gets its family from the other part. A column of 0 and 1 can still become a column
-of numbers, because its counts determine every sum over its values.
+A column without values in one part gets the family of the other part. A column of 0 and 1 can later become a column of
+numbers, because its counts determine every sum over the values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Give each column the same family in both; ``ValueError`` if no family reads both kinds of values."""
+    """Give each column the same family in both schemas; ``ValueError`` if no family reads both kinds of values."""
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():

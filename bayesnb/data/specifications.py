@@ -58,7 +58,7 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """The settings; any other value is the marker."""
+        """Return settings unchanged; any other ``value`` becomes the marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
@@ -98,13 +98,13 @@ class Binned:
     Parameters
     ----------
     bins : int
-        Number of intervals. Ties or a constant column may leave fewer.
+        Number of intervals. With ties or a constant column, there may be fewer intervals.
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
-        Prior over the intervals. An empty interval keeps its prior mass.
+        Prior of the interval probabilities. An empty interval keeps its prior probability.
     edges : array, optional
-        Inner edges, in units of the column, instead of ``bins`` and ``cut``.
+        Inner edges, in units of the column; ``bins`` and ``cut`` are then ignored.
 
     Examples
     --------
@@ -163,17 +163,17 @@ class Binned:
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """Read a column twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
+    """Read a column as two features: the values, and whether each cell is missing.
 
     Without ``Missing``, a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is
-    missing", which is 1 if the cell is missing and otherwise 0. Its probability in each class is θ ~ Beta. This is the
-    pattern model of Little and Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column
-    that a table lacks, does not count as missing.
+    missing", which is 1 if the cell is missing and otherwise 0. The probability that a cell is missing, θ ~ Beta,
+    differs by class. This is the pattern model of Little and Rubin (2019, section 15.4) with one pattern per column.
+    Unseen levels and absent columns do not count as missing.
 
     Parameters
     ----------
     family : Family, Binned, Text or a reading, optional
-        Family of the values, or how the cells are read. By default, the type of the column decides.
+        Family of the values, or a reading of the cells. By default, the type of the column decides.
     prior : Beta
         Prior of the probability that a cell is missing.
 
@@ -222,7 +222,7 @@ def name_of(what: Any) -> str:
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values; ``None`` if the type decides."""
+    """The specification of the values; ``None`` if the type of the column decides."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
@@ -243,30 +243,32 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit.
 
-    ``features="best"`` uses the default settings for all columns of numbers. The scores are in ``classifier_.choice``
-    of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    ``features="best"`` uses the default settings for all columns of numbers. The fitted estimator has the scores in
+    ``classifier_.choice``, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
     families : sequence of Family, optional
-        Candidates. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial, PolyaTree and Hurdle, each
-        for columns that it can read.
+        Candidates. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial, PolyaTree and Hurdle. Only
+        families that can read a column are tried.
     by : {"class", "evidence"}
         "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier. "evidence" chooses the family that predicts the values of the column best, to describe it or to draw
-        rows.
+        classifier. "evidence" chooses the family that predicts the values of the column best, for describing columns or
+        drawing rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 
     Raises
     ------
     ValueError
-        For another criterion, no candidates, two candidates of the same name, or a family that cannot be a candidate.
+        For an unknown criterion, an empty list of candidates, two candidates of the same name, or a family that cannot
+        be a candidate.
 
     Notes
     -----
-    With more columns than rows the score can be too optimistic. Score ``BayesianNB(clf.classifier_.choice.features)``
-    on other rows in this case. ``docs/how-to/choose-a-family.md`` compares the two criteria.
+    With more columns than rows, the score can be too optimistic. In this case, score
+    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows. ``docs/how-to/choose-a-family.md`` compares the
+    two criteria.
 
     Examples
     --------
@@ -325,8 +327,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families. With ``None``, columns of this type are an
-    error.
+    """A family for each type of column, instead of the default families. ``None`` makes columns of a type an error.
 
     Parameters
     ----------
@@ -380,7 +381,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """The family for a type of column; ``ValueError`` if the type is refused."""
+        """The family for a type of column; ``ValueError`` if the family is ``None``."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -399,14 +400,14 @@ def _default(kind: str) -> str:
 
 
 def together_name(family: Family) -> str:
-    """Name of a joint feature."""
+    """The name of a joint feature."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Join columns that their family reads together into one feature."""
+    """Make one feature of the columns that a family reads together."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -434,7 +435,7 @@ def families_by_name() -> dict[str, Any]:
 
 
 def family_named(name: str) -> Any:
-    """The family with this name in any spelling; otherwise ``ValueError`` with a suggestion."""
+    """The family with this name, in any spelling; ``ValueError`` with a suggestion if the name is unknown."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -484,8 +485,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all).
 
-    ``key`` is the key in the mapping. ``spec`` is ``None`` if types decide. ``missing`` is set if missing cells are
-    flagged. With ``together``, the columns form one feature.
+    ``key`` is the key in the mapping. ``spec`` is ``None`` if the types of the columns decide. ``missing`` is set if
+    missing cells are flagged. With ``together``, the columns form one feature.
     """
 
     key: Any

@@ -1,6 +1,6 @@
 """Summaries of parts of a table, which can be added.
 
-The sum does not depend on how a table is cut into parts, nor on their order.
+The sum depends neither on the cuts between the parts nor on the order of the parts.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from bayesnb.wording import RefusedError, Spelled
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The summary of some rows; ``a + b`` is the summary of both parts.
+    """The summary of some rows; ``a + b`` is the summary of the rows of a and b.
 
     ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds, by
-    column, the levels that a categorical type declares; ``None`` if there are none, or if parts differ. ``named`` are
-    the classes that the types of the labels declare.
+    column, the levels that a categorical type declares; ``None`` if no levels are declared, or if parts differ.
+    ``named`` are the classes that the types of the labels declare.
     """
 
     schema: Schema
@@ -84,7 +84,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as in one pass over the table, after the levels of ``before``."""
+        """Sort the levels as one pass over the table would: first the levels of ``before``, then new levels."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -112,7 +112,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of text columns, and the families that wait for these readings."""
+        """Apply the readings of text columns, and then the families of the feature columns."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -186,7 +186,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class EmptySummary:
-    """A part without rows to learn."""
+    """The summary of a part without rows to learn."""
 
     rows: int
     blank: int
@@ -208,8 +208,8 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 class PartSummarizer:
     """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines.
 
-    ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema if
-    it is known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
+    ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema,
+    if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
     the first part chose each family.
     """
 
@@ -250,7 +250,9 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer that uses what the first part decides: best families, and cells of trees."""
+        """A summarizer for all parts. The choices of ``BestFamily`` and the cells of trees are taken from the first
+        part.
+        """
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -270,9 +272,8 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; ``ValueError`` if a family takes its choice, levels or cells from the first rows.
-
-        The parts of a Dask or Spark table have no order, so no rows are first.
+        """Return self; ``ValueError`` if families, levels or cells must be chosen from the first rows. The parts of a
+        Dask or Spark table have no order, and so no first rows.
         """
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
@@ -372,7 +373,7 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """Add summaries, those of similar size first, to save time."""
+    """Add summaries. Summaries of similar size are added first, which saves time."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:

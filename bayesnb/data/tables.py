@@ -1,4 +1,4 @@
-"""Any table as named columns."""
+"""Convert any table to named columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
     ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels. If the table is a ``part``, decisions that need all rows must wait.
+    their levels. If the table is a ``part`` of a larger table, decisions that need all rows must wait.
     """
 
     names: Names
@@ -96,7 +96,9 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """Convert an Arrow batch or table; ``declares`` is False if dictionaries are only an encoding."""
+        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode values and declare no
+        levels.
+        """
         from pyarrow import types
 
         _require_names(batch.schema.names)
@@ -158,13 +160,13 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
-        """These columns of an array or sparse matrix."""
+        """The columns with these names, from an array or sparse matrix."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
-        """The rows of a mask, or at positions, which may repeat."""
+        """The rows that a mask or an array of positions selects; positions may repeat."""
         if keep.dtype != bool:
             source = self.source.iloc[keep] if self.named else self.source[keep]
             return replace(self, source=source, n_rows=len(keep))

@@ -37,12 +37,12 @@ class Target:
     def of(
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
     ) -> Target:
-        """Make labels from codes of distinct values; ``unlabelled`` is the value that means "no label".
+        """Make labels from the codes of rows and the distinct values; the value ``unlabelled`` means "no label".
 
         Raises
         ------
         ValueError
-            For values that are not class labels, or that mix kinds.
+            For values that are not class labels, or that are of different kinds.
         """
         if distinct.dtype.kind in "SO":
             _require_no_bytes(distinct)
@@ -94,7 +94,7 @@ class Target:
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def or_unknown(self, classes: Array, unknown: Any) -> Target:
-        """Replace labels that are not among the classes by the unknown class."""
+        """Replace labels that are not in ``classes`` by the unknown class."""
         known = {*labels_of(classes)}
         if unknown is None or known.issuperset(labels_of(self.classes)):
             return self
@@ -103,7 +103,9 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Codes (row,) among other classes, -1 if missing; ``ValueError`` for other labels."""
+        """Codes (row,) of the labels as positions in ``classes``, -1 if missing; ``ValueError`` for a label that is not
+        in ``classes``.
+        """
         return _placed(self.codes, _places(classes, self.classes))
 
 
@@ -119,15 +121,15 @@ def _require_no_bytes(labels: Array) -> None:
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
     """Read soft labels: the classes and their weights (row, class); ``None`` if ``y`` does not hold weights.
 
-    Weights are given as a frame with a column per class, or as an array of numbers for the classes 0, 1, … Weights are
-    either shares with a sum of at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has
-    exactly one 1.
+    Weights are given as a frame with a column per class, or as an array whose columns are the classes 0, 1, … Weights
+    are either shares, with a sum of at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row
+    has exactly one 1.
 
     Raises
     ------
     ValueError
-        If a weight is missing, infinite, negative or a date, if two classes share a name, or if there are several
-        targets.
+        If a weight is missing, infinite, negative or a date; if two classes have the same name; or if the columns seem
+        to be several targets.
 
     Warns
     -----
@@ -215,7 +217,9 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,), or a table of one column. A missing value or ``unlabelled`` means "no label"."""
+    """Read labels (row,), or a table of one column. Missing values, and values equal to ``unlabelled``, mean "no
+    label".
+    """
     y = as_objects(in_memory(y))
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
@@ -252,7 +256,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array; of objects if a label is text, because numpy may truncate text."""
+    """Distinct labels as an array. If a label is text, it is an array of objects, because numpy may truncate text."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
@@ -262,7 +266,7 @@ def labels_of(classes: Array) -> tuple[Any, ...]:
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted; ``ValueError`` if only some are text."""
+    """All classes of several arrays, sorted; ``ValueError`` if some classes are text and others are not."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))
@@ -279,9 +283,10 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The sorted classes, including classes without rows that are only named.
+    """The sorted classes: classes with rows, and the classes in ``names``, which may have no rows.
 
-    Forgetting the last rows of a class removes the class unless it is named. Discounting rows keeps the class.
+    Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows keeps the
+    class.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]

@@ -40,7 +40,7 @@ def composed(text: str) -> str:
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts are uninformative, because they share no word with the learned texts.
+    """Most texts are uninformative, because they contain no word of the learned texts.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -69,7 +69,7 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts share no word with another text; ``total`` (word,) counts the words of all texts."""
+    """Warn if most texts share no word with any other text; ``total`` (word,) counts each word in all texts."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     if held.sum() > FEW:
         cells = sparse.coo_array(bag.counts)
@@ -91,9 +91,9 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
+    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text.
 
-    Sentences seldom repeat: there are fewer than two rows per distinct text. Most of the texts must hold three words
+    Sentences seldom repeat, so there must be fewer than two rows per distinct text. Most texts must contain three words
     that do not begin with a capital letter.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
@@ -109,14 +109,14 @@ def _is_sentence(text: str) -> bool:
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, with at least two letters or digits.
-    Unicode's combining marks count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a
-    text without words, is uninformative. Rows that are learned later may bring new words.
+    Words are counted as scikit-learn's ``CountVectorizer`` counts them: in lower case, with at least two letters or
+    digits. Unicode's combining marks count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell,
+    or a text without words, is uninformative. Rows learned later may add new words.
 
     Parameters
     ----------
     min_df : int or float
-        Count only words that occur in at least this number, or fraction, of the rows.
+        Count only words that occur in at least this number (int) or fraction (float) of the rows.
     max_features : int, optional
         Count only this number of the most frequent words.
     ngram_range : (int, int)
@@ -130,7 +130,7 @@ class Text:
     prior : Dirichlet or {class: Dirichlet}
         Prior of the word probabilities.
     analyzer : {"word", "char", "char_wb"}
-        Count words, sequences of characters, or ("char_wb") sequences within words.
+        Count words ("word"), sequences of characters ("char"), or sequences of characters within words ("char_wb").
     token_pattern : str, optional
         A regular expression for words.
 
@@ -201,7 +201,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """Counts (row, word) of texts, and the known and learned words."""
+        """Counts (row, word) of the words in texts, and the words: known words, then new words."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words
@@ -232,7 +232,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Write texts with these counts (row, word), in the order of the words; ``None`` if missing."""
+    """Write texts with these counts (row, word) of words, in the order of ``words``; ``None`` if counts are missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

@@ -23,7 +23,7 @@ from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
-    """Some cells hold a level that was not seen in fitting, and count as missing.
+    """Cells with a level that was not seen in fitting count as missing.
 
     Numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1, also count
     as missing.
@@ -46,7 +46,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """By column, the number of rows of each unseen level and of each number that a chosen family excludes."""
+    """For each column, the number of rows with each unseen level, or with each number that a chosen family excludes."""
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
@@ -99,7 +99,7 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
-    """Original cells of a column, ``None`` if missing."""
+    """The original cells of a column; ``None`` for a missing cell."""
     table = schema.through(table)
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
@@ -114,7 +114,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
 
 
 class UnseenCounter:
-    """Count unseen levels in parts."""
+    """Count unseen levels in the parts of a table."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.rows = schema, 0
@@ -132,7 +132,7 @@ class UnseenCounter:
 
 
 class IdentifierWarning(TableRemark):
-    """A column looks like an identifier or free text, and is uninformative for rows with new levels or numbers.
+    """A column looks like an identifier or free text. New levels or numbers in such a column are uninformative.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
@@ -163,12 +163,12 @@ def named_as_key(name: Any) -> bool:
 
 
 def looks_like_identifier(levels: int, rows: float) -> bool:
-    """Whether nearly every row with a value has its own level."""
+    """Whether nearly every row with a value has a different level."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:
-    """Whether ``y`` has too many classes for labels."""
+    """Whether ``y`` has too many distinct values for class labels."""
     return classes > 20 and classes > rows / 10
 
 
@@ -209,7 +209,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
 
 
 class NumbersAsLevelsWarning(TableRemark):
-    """A column holds numbers and some other texts, so every number is read as a level.
+    """A column holds numbers and other text, so every number is read as a level.
 
     ``inspect`` gives the remedy. To silence it: ``warnings.simplefilter("ignore",
     bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as ``features={column: Categorical()}``.
@@ -255,7 +255,7 @@ def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -
 
 
 class ManyClassesWarning(TableRemark):
-    """``y`` has too many classes for labels, so it may be a number or an identifier.
+    """``y`` has too many distinct values for class labels, so ``y`` may be a number or an identifier.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
 
@@ -273,7 +273,9 @@ class ManyClassesWarning(TableRemark):
 
 
 def warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn of many classes; above half of the rows, scikit-learn has already warned."""
+    """Warn if there are many classes. If there are more classes than half the number of rows, scikit-learn has already
+    warned.
+    """
     k = len(classes)
     if looks_like_no_class(k, rows) and k <= rows / 2:
         number = classes.dtype.kind in "iuf"
@@ -289,7 +291,7 @@ def warn_of_classes(classes: Array, rows: float) -> None:
 
 
 class UnlabelledRowsWarning(UserWarning):
-    """Some rows have no label, so they were learned by EM.
+    """Rows without a label were learned by EM.
 
     To silence it, set ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
 
@@ -324,10 +326,10 @@ CLOSE = 1e-6
 
 
 class EncodedColumnsWarning(UserWarning):
-    """An encoder or a scaler seems to have made some columns. Fit the original table instead.
+    """Some columns seem to be the output of an encoder or a scaler. Fit the original table instead.
 
-    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. After
-    standardisation, tables and explanations are in standard deviations.
+    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. For
+    standardised columns, tables and explanations are in units of standard deviations.
 
     To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.
@@ -349,7 +351,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn of columns that an encoder or a scaler seems to have made."""
+    """Warn of columns that seem to be the output of an encoder or a scaler."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
@@ -386,7 +388,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    """Names, weights, means and scatters of columns of numbers, (class, column) each."""
+    """The names of columns of numbers; and their weights, means and scatters, each (class, column)."""
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
         kind = type(statistics.features[name])
@@ -414,7 +416,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether each of several columns of floats holds exactly the numbers 0 to k, with some k above 1."""
+    """Whether each of several columns of floats holds exactly the numbers 0 to some k, with k above 1 in a column."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
@@ -432,7 +434,7 @@ def _codes(X: Any, names: Sequence[Any]) -> bool:
 
 
 def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
-    """Yield runs of adjacent columns whose means (class, column) add up to 1 in every class."""
+    """Yield runs of adjacent columns whose ``means``, (class, column), add up to 1 in every class."""
     sums = np.concatenate([np.zeros((len(means), 1)), np.cumsum(means, axis=1)], axis=1).T
     ends, starts = (map(tuple, np.round(total / CLOSE).tolist()) for total in (sums, sums - 1))
     place: dict[tuple[float, ...], int] = {}

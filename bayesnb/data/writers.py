@@ -17,7 +17,7 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path in the folder of ``path``, and rename the new file to ``path`` after the block.
+    """Yield a temporary path in the folder of ``path``. After the block, rename the temporary file to ``path``.
 
     An error in the block leaves the old file unchanged.
 
@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """Name ``path`` in errors about a temporary file."""
+    """Replace the temporary file by ``path`` in errors."""
     try:
         yield
     except OSError as error:
@@ -73,9 +73,9 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     Raises
     ------
     ValueError
-        For a file of another kind.
+        If the suffix is not of a Parquet or CSV file.
     OSError
-        If the disk is full or the folder cannot be written. An old file is then unchanged.
+        If the disk is full or the folder cannot be written, in which case an old file is unchanged.
     """
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", ".csv", ".tsv"):
@@ -115,7 +115,9 @@ FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Put an apostrophe before texts that spreadsheets would run as formulas; record the columns in ``marked``."""
+    """Put an apostrophe before texts that spreadsheets would run as formulas; add the names of these columns to
+    ``marked``.
+    """
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

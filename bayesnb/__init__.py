@@ -10,7 +10,9 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name; an error names its module, or the closest name."""
+    """Return a public name. If the name is in a submodule, the error names the submodule; otherwise, it suggests the
+    closest public name.
+    """
     try:
         return _public(name)
     except AttributeError:

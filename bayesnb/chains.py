@@ -1,4 +1,4 @@
-"""Markov chains: NUTS, convergence, and weights that leave a row out."""
+"""Markov chains: sampling by NUTS, convergence, and importance weights for leave-one-out."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Convergence:
     r_hat : float
         The largest r_hat over all parameters; 1 for chains that no longer depend on their starting points.
     by_chance : float
-        A bound that the largest r_hat of converged chains with independent draws exceeds in 1 of 100 runs.
+        The 0.99 quantile of the largest r_hat of converged chains with independent draws.
     ess : float
         The smallest effective number of draws, over bulk and tail.
     divergences : int
@@ -164,7 +164,7 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose the posterior group of a tree (Vehtari et al. 2021), or only the variables ``names``."""
+        """Diagnose the variables ``names``, by default all, of the posterior group of a tree (Vehtari et al. 2021)."""
         import arviz as az
 
         posterior = tree["posterior"].dataset
@@ -187,7 +187,7 @@ class Convergence:
 
     @property
     def converged(self) -> bool:
-        """Whether r_hat is at most 1.01 or ``by_chance``, ``ess`` is at least 400, and there are no divergences."""
+        """Whether r_hat is at most max(1.01, ``by_chance``), ``ess`` is at least 400, and ``divergences`` is 0."""
         return self.r_hat <= max(1.01, self.by_chance) and self.ess >= ENOUGH and self.divergences == 0
 
     def __str__(self) -> str:
@@ -208,8 +208,8 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
     sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M - 1 degrees of
-    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
-    r_hat: of ranks and of folded ranks (Vehtari et al. 2021).
+    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each of the
+    ``cells`` parameters has two values of r_hat: of ranks and of folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -31,7 +31,7 @@ class EM:
     responsibilities : array (row, class)
         p(c | x, θ) of each unlabelled row at the last parameters.
     reached : array (start,)
-        The last objective of every start.
+        The final objective of every start.
     """
 
     posterior: Posterior
@@ -85,10 +85,9 @@ def em(
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
-        The point of each conjugate posterior to plug in. The mean exists under every proper prior, and it smooths:
-        under Dirichlet(1), it is Laplace's rule, as in Nigam et al. The mean is the mode of the density on another
-        scale: log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal. With "mean", the objective is
-        computed on this scale.
+        The point of each conjugate posterior to plug in. The mean exists under every proper prior. Under Dirichlet(1),
+        the mean is Laplace's rule, as in Nigam et al. With "mean", the density in the objective is that of log-odds of
+        probabilities, logarithms of rates and (μ, 1/σ) of a Normal: its mode is the mean.
     starts : int
         The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
         starts use the responsibilities at random draws from the posterior given the labelled rows.
@@ -190,9 +189,10 @@ def _climb(
 ) -> tuple[Posterior, Array, bool, Array]:
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). In place of the last term, the
-    conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), where r_ic are the responsibilities. The difference is
-    the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). Instead of the sum over
+    unlabelled rows, the conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), where r_ic are the
+    responsibilities. The cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) is added to make up for the difference (Neal
+    and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
@@ -211,7 +211,7 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), with D the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
+    """log p(θ) + log p(D | θ), computed as log p(θ | D) + log p(D), where D are the statistics of ``believed``."""
     label = believed.label
     total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
     total += label.log_base(believed.statistics.rows)
@@ -230,12 +230,12 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor; for ``at="mean"``, on the scale whose mode is the plugged-in mean."""
+    """log p(θ | D) of one factor. For ``at="mean"``, θ is on the scale on which the posterior mean is the mode."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:
-    """log Z(posterior) - log Z(prior); log Z = 0 if improper."""
+    """log Z(posterior) - log Z(prior), where an improper distribution has log Z = 0."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before

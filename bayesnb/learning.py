@@ -51,9 +51,9 @@ class Learned:
     """Everything learned from some rows: ``a + b`` is learned from both sets of rows, ``a * 0.9`` multiplies row
     weights.
 
-    ``statistics`` are those of naive Bayes. ``counts`` are those of shapes and pairs, empty if columns are independent.
-    ``classes`` are those that the rows have or had. Classes in ``declared`` exist without rows, because the user or the
-    type of the labels names them.
+    ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` counts the cells of shapes and pairs; it is
+    empty without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist
+    without rows, because the user or the type of the labels names them.
     """
 
     schema: Schema
@@ -64,7 +64,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """What a classifier has learned; raises an error if this does not determine its posterior."""
+        """What a classifier has learned. Raises an error if the learned statistics do not determine the posterior."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
         known = [label != model.unknown for label in labels_of(model.classes)]
@@ -126,7 +126,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     Warns
     -----
     IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning
-        If columns or labels do not look like what they are read as; see the classes in ``bayesnb.errors``.
+        If columns or labels are probably read wrongly; see the classes in ``bayesnb.errors``.
     UnlabelledRowsWarning
         If some rows are unlabelled and no setting asks for EM.
     NoKnownWordWarning
@@ -234,7 +234,8 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
 class Before:
     """The model before any data.
 
-    ``prior`` is a posterior without data; ``statistics`` set the scale of priors.
+    ``prior`` holds the priors, as a :class:`Posterior` of no rows. ``statistics`` are the statistics of a table, and
+    only set the scale of the priors.
     """
 
     prior: Posterior
@@ -326,7 +327,7 @@ def with_rows(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:
-    """The classifier after further rows; the user names ``classes``."""
+    """The classifier after further rows. ``classes`` are the classes that the user names."""
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and engines.streams(X):
@@ -374,7 +375,7 @@ def with_part(
 ) -> Classifier:
     """The classifier after a part of a table; ``named`` are the classes that the user names.
 
-    The first part fixes the exponents and the cells of their terms. Later parts add to all counts, in these cells too,
+    The first part fixes the exponents and the cells of their terms. Later parts add to the counts in the same cells,
     but do not change the exponents.
     """
     learned = Learned.of(settings, before, part)
@@ -417,8 +418,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """The classifier of the rows of two classifiers.
 
-    If the classifiers have counted different cells of a dependence, an error is raised; with ``keep``, the counts of
-    the first classifier are kept instead.
+    If the classifiers have counted different cells of a dependence, an error is raised; but with ``keep``, the first
+    classifier's counts are kept unchanged.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -436,7 +437,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether ``other`` has counted all cells of ``one``."""
+    """Whether ``other`` has counted all cells that ``one`` has counted."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
@@ -550,7 +551,7 @@ def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema 
 def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
     """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
-    Target, EM and exponents of ``before`` are kept; ``others`` are further fields.
+    Target, EM and exponents of ``before`` are kept. ``others`` are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
@@ -587,5 +588,5 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
 
 
 def asked_with(absent: str, unlabelled: Any, random_state: Any) -> dict[str, Any]:
-    """The settings that may change after a fit."""
+    """The fields of a classifier that settings may change after a fit."""
     return {"absent": absent, "unlabelled": unlabelled, "seed": random_state}

@@ -60,7 +60,7 @@ def deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """Copy a value with the parameter at a nested ``path`` such as "age__prior__alpha" replaced.
+    """Copy a value and replace the parameter at a nested ``path``, such as "age__prior__alpha".
 
     Raises
     ------

@@ -132,7 +132,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. A pair with negative count and exposure is removed from the other pair.
+    ``at`` and ``bt``. A negative count and exposure are subtracted from the other count and exposure.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -218,8 +218,9 @@ def log_interval(middle: Array, width: Array) -> Array:
     """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
 
     An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. For
-    an interval from a to b, the result is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if Φ(a) and Φ(b)
-    underflow to 0. In a narrow interval this difference loses digits too, so Taylor's series at the middle is used.
+    an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))). This formula is accurate
+    even if Φ(a) and Φ(b) underflow to 0. For a narrow interval, Taylor's series at the middle is used, because the
+    difference of ln Φ(a) and ln Φ(b) loses digits.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):

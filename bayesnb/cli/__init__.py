@@ -19,7 +19,7 @@ from bayesnb.wording import TableRemark
 
 
 class Commands(click.Group):
-    """A group that lists its commands in order of need."""
+    """A group whose help lists the most needed commands first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

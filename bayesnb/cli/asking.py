@@ -34,9 +34,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    Give either DATA, the name of an embedded data set or a path as for `fit`, to which a model is fitted; or MODEL, a
-    model file, with the row as one of the table NEW or by its values. The entries sum to the total. Missing values add
-    nothing; for each, the expected information about the class is shown.
+    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. MODEL is a model
+    file; its row is one of the table NEW, or is given by its values. The entries sum to the total. Missing values add
+    nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
@@ -124,7 +124,7 @@ def predict(
     model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str | None,
     format: Format, force: bool,
 ) -> int:  # fmt: skip
-    """Predict the class of each row, with its probability and those of the other classes.
+    """Predict the class of each row, with the probability of every class.
 
     Rows are read and written in parts, in order. A file is written completely or not at all.
     """
@@ -154,7 +154,7 @@ def predict(
 
 @options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
-    """Write a model as one SELECT, which gives the class probabilities of the rows of a table inside a database."""
+    """Write a model as one SELECT, by which a database computes the class probabilities of the rows of a table."""
     from bayesnb import deploy
     from bayesnb.data.writers import replacing
 
@@ -174,7 +174,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 
 @options.command("MODEL", "bayesnb.inference.sample:sample", output="to_table")
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
-    """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
+    """Draw new rows from a model: first the class, unless --label names it, then the columns given the class."""
     from bayesnb import draws
     from bayesnb.data import writers
 
@@ -196,10 +196,11 @@ def watch(
     model: str, new: str, target: str | None, learned: str | None, level: float, random_state: int, layout: str,
     format: Format,
 ) -> int:  # fmt: skip
-    """Watch a stream of further rows: raise an alarm if they leave the model, however often it is checked.
+    """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
 
-    If the rows hold the class, each column is watched in each class, and so are the class frequencies. Otherwise levels
-    and 0/1 are watched, and numbers too if --learned gives the rows to compare with.
+    The stream may be checked after every row, without more false alarms. If the rows hold the class, the class
+    frequencies are watched, and each column in each class. If not, columns of levels and of 0/1 are watched; with
+    --learned, also columns of numbers.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart
@@ -231,7 +232,7 @@ ELSEWHERE = (
 
 
 class Questions(click.Group):
-    """The questions about a table, imported when they run."""
+    """The questions about a table, as commands that are imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]

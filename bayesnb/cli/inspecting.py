@@ -31,7 +31,7 @@ def inspect(
 ) -> int:  # fmt: skip
     """Show how a table and its columns are read, and what deserves attention; or what a model file contains.
 
-    For a model: what it predicts from which columns, the score of its learned rows, each left out, and how much each
+    For a model: the class column, the other columns, the leave-one-out score of the learned rows, and how much each
     column by itself reveals about the class. For a table: the last line is the command that fits a model with the
     advised options, which are columns to leave out, markers to read as missing, and families of columns.
     """

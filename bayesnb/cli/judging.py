@@ -51,16 +51,16 @@ def compare(
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and models with dependence.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The output is the recommended model and its score
-    on held-out rows, the contributions of each value of one row with their intervals, the four estimates of naive Bayes
-    beside models whose columns may depend on each other, and the command that fits the recommended model. The row is
-    given by --row or --set; otherwise it is the held-out row to whose class naive Bayes gave the smallest probability.
+    DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
+    its score on held-out rows, and ends with the command that fits this model. In between are the contributions of the
+    values of one row, and a table that compares the four estimates with models of dependent columns. The row is given
+    by --row or --set; otherwise it is the held-out row to whose class naive Bayes gave the smallest probability.
 
-    Dependent models are scored by five folds, or by two folds from 65,536 rows on. With up to 600 rows, "auto" is
-    scored by the five folds inside its fit. If at most a fifth of all rows is scored, one fit without the scored rows
-    is used. With --all, the output also has all scores, the family of each
-    column, and the class probabilities of the row by each estimate with the interval of p(class | row, parameters)
-    under the posterior. With --more, a table shows how further rows would improve the recommended model.
+    Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
+    scored by the five folds inside its fit. If at most a fifth of all rows is scored, all scored rows are held out of a
+    single fit. With --all, the output also has all scores, the family of each column, each estimate's class
+    probabilities of the row, and the posterior interval of p(class | row, parameters). With --more, a table shows how
+    further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison
@@ -129,7 +129,7 @@ def compare(
 def _with_each(
     asked: EstimatorParameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]
 ) -> dict[str, Classifier | str]:
-    """Models fitted with each dependence, or the reason why the fit is impossible."""
+    """For each dependence, the fitted model, or the reason why the fit is impossible."""
     from bayesnb import learning
 
     found: dict[str, Classifier | str] = {}
@@ -307,10 +307,11 @@ def audit(
     """Find columns of a table that depend on each other given the class, and labels that may be wrong.
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
-    independent given the class. The audit tests this for every pair of columns with a Bayes factor, the mutual
-    information, and the gain in log loss on held-out rows if the pair is modelled. It then compares columns and pairs
+    independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
+    and the decrease in log loss on held-out rows if the pair is modelled. The audit then compares columns and pairs
     with tables simulated from the model. At most 200 columns are possible. A label is doubtful if the model of all
-    other rows gives it a small probability. If the audit advises a dependence, this model includes it.
+    other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
+    includes this dependence.
 
     There is no option --dependence: the first sentence names the dependence to use, and `compare` and `report` show how
     much it improves predictions.
@@ -363,8 +364,8 @@ def report(
 ) -> int:  # fmt: skip
     """Write one self-contained page about a table: the scores of its model, the findings, and what was learned.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access. It follows the
-    light or dark setting of the reader's screen.
+    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access. The page follows
+    the light or dark setting of the reader's screen.
     """
     from bayesnb.estimator import holding
     from bayesnb.findings import together

@@ -114,15 +114,15 @@ def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
     The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
-    it again and learns these rows into the changed model. Rows from stdin cannot be read again, so the command then
-    fails and writes nothing.
+    the file again and learns these rows into the changed model. Rows from stdin cannot be read again; if the file has
+    changed, the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
 
 @options.command("MODEL ROWS", names=CHANGED, output="to_same_model")
 def forget(model: str, rows: str, **given: Any) -> int:
-    """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
+    """Remove learned rows from a model exactly, as if it had never seen them."""
     return _changed("without_rows", model, rows, **given)
 
 
@@ -164,8 +164,9 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    With a --dependence, the exponents come from the first model. So do the cells in which shapes, pairs, near rows and
-    partitions are counted. If another model has counted other cells, the counts of the first model are kept unchanged.
+    With a --dependence, the first model provides the exponents, and the cells in which shapes, pairs, near rows and
+    partitions are counted. If another model has counted different cells, the counts of the first model are kept
+    unchanged.
     """
     from bayesnb import learning
 

@@ -32,7 +32,7 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option in a group of the help."""
+    """An option, and the group of the help that lists it."""
 
     group: str = ANSWER
 
@@ -87,7 +87,7 @@ def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Op
 
 
 class Word(click.Choice):
-    """A choice whose error suggests the closest word."""
+    """A choice among words; the error for an unknown word suggests the closest word."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         return super().get_invalid_choice_message(value, ctx).rstrip(".") + meant(value, self.choices)
@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The types, defaults and texts of parameters by "module:function" and name, and the questions that are
+    """The types, defaults and texts of parameters, by "module:function" and parameter name; and the questions that are
     commands.
     """
     return json.loads(FACTS.read_text(encoding="utf-8"))
@@ -152,7 +152,7 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter of the first function or class in ``sources`` that has this parameter."""
+    """The option for a parameter, as the first function or class in ``sources`` with this parameter describes it."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -267,7 +267,8 @@ def command(
 
     ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names
     functions whose parameters are further options. ``epilog`` is by default a text about the last argument. ``names``
-    are the options of a function that accepts any option. ``variants`` maps parameters to other names in ``OPTIONS``.
+    are the options of a function that accepts any option. ``variants`` maps parameters to keys of ``OPTIONS``; by
+    default, a parameter's key is its name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

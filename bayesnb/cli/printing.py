@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:
 def print_answer(
     layout: str, document: Mapping[str, Any], frame: pd.DataFrame, sections: Callable[[], Iterable[Section]]
 ) -> None:
-    """Print an answer: "json" holds everything, "csv" one table, other layouts sections."""
+    """Print an answer: everything as "json", one table as "csv", or sections in any other layout."""
     if layout == "json":
         stdout().write(json_text(plain(document)) + "\n")
     elif layout == "csv":
@@ -53,7 +53,7 @@ def print_answer(
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Join multi-level column names: "no: lower"."""
+    """Join the levels of column names, as in "no: lower"."""
     if frame.columns.nlevels == 1:
         return frame
     return frame.set_axis([": ".join(map(str, name)) for name in frame.columns], axis=1)
@@ -81,7 +81,7 @@ JOINED = "\ue000"
 
 
 def _text(text: Any, console: Any) -> Any:
-    """A text whose lines do not end within an option, so that the option can be copied."""
+    """Wrap a text without line breaks inside command-line options, so that an option can be copied."""
     from rich.text import Text
 
     words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")
@@ -91,7 +91,7 @@ def _text(text: Any, console: Any) -> Any:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people. Lines are wrapped between words; if words do not fit, rows become lists."""
+    """A table for people. Cells are wrapped between words. If a word does not fit, every row is shown as a list."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table

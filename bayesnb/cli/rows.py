@@ -84,7 +84,7 @@ def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position, from 0, of a table that is read in parts."""
+    """The row at a position, counted from 0, of a table that is read in parts."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -96,7 +96,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict, or the row of the textbook by default; values get the types of their columns.
+    """The rows to predict; by default, the row of the textbook. Values get the types of their columns.
 
     ``values`` describe one additional row.
     """

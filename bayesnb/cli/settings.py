@@ -28,12 +28,13 @@ class Settings:
     drop : tuple of str
         Column to leave out.
     feature : tuple of str
-        Family of a column; the other columns get theirs by type. The families: FAMILIES. Some take more:
-        binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; rounded:UNIT; hurdle:FAMILY; mixture:FAMILY,FAMILY…;
-        best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is missing); date:PART,PART…
-        (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL; choices:SEPARATOR;
-        joined:SPELLING>LEVEL,… (levels that differ by case or blanks are one); or, of several columns as one feature,
-        NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
+        Family of a column; by default, it follows from the type of the column. The families: FAMILIES. Some families
+        take arguments: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; rounded:UNIT; hurdle:FAMILY;
+        mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is
+        missing); date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL;
+        choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels that differ by case or blanks are one); NAME=FAMILY:COL,COL…
+        (several columns as one feature). best without COL= applies to all columns of numbers, missing without COL= to
+        all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -41,13 +42,13 @@ class Settings:
     weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
-        How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for all of
-        them; one for each; or also terms of pairs. auto averages over none, weighted, pairwise with terms of near rows
-        and random partitions, trees, and a linear model, weighed by their predictions of held-out rows. auto-counts
-        leaves near rows out, so that the model file holds counts and no row.
+        How columns may depend on each other given the class: not at all (none), as in the textbooks; by one exponent
+        for all columns (tempered); by one per column (weighted); or also by terms of pairs (pairwise). auto averages
+        none, weighted, pairwise with terms of near rows and random partitions, trees, and a linear model; held-out rows
+        decide their weights. auto-counts leaves near rows out, so that the model file holds counts and no row.
     unknown : str, optional
-        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. The
-        columns then have no dependence.
+        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. With
+        this option, columns are independent given the class.
 
     Notes
     -----
@@ -85,7 +86,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """The remark without advice that contradicts the options."""
+        """Remove advice that contradicts the options from the remark."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -131,7 +132,9 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Replace the texts in ``class_prior`` and ``unknown`` by labels. Other names of ``class_prior`` stay text."""
+    """Replace the texts in ``class_prior`` and ``unknown`` by labels. Labels that occur only in ``class_prior`` stay
+    text.
+    """
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}

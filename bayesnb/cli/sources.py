@@ -128,9 +128,9 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open an embedded data set or a path. A name with a suffix, an existing file and a folder are paths.
+    """Open an embedded data set or a path. ``data`` is a path if it has a suffix, or if such a file or folder exists.
 
-    The columns that ``settings`` name must exist. ``names`` are names by which a header is recognized.
+    The columns that ``settings`` name must exist. ``names`` are column names that identify a line as the header.
     """
     from bayesnb.data.readers import Source
 
@@ -194,9 +194,9 @@ class FittedTable:
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
 ) -> FittedTable:
-    """Read a table into memory and fit a model to the table; print its size and serious remarks on stderr.
+    """Read a table into memory and fit a model. Print the size of the table and serious remarks on stderr.
 
-    If ``repeat`` is true, rows are repeated by their weights, as the scores need.
+    If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -232,7 +232,7 @@ def with_dependence(
     """Fit with the dependence of the settings; return the parameters and the model.
 
     The default, "auto", adds no dependence in three cases: the estimate plugs in a point, columns or classes may join
-    later, or exponents cannot be learned. The reason is printed on stderr.
+    later, or exponents cannot be learned. In these cases, the reason is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
@@ -265,7 +265,9 @@ def _times(weight: pd.Series) -> pd.Series:
 
 
 def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """The rows of a table in parts, and a function that returns a random sample once all rows have been read."""
+    """The rows of a table in parts, and a function that returns a random sample of the rows once all parts have been
+    read.
+    """
     from bayesnb.data.rows import drawn
 
     return drawn(table.tables(), LOOKED_AT, seed=0)

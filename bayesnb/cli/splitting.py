@@ -26,8 +26,8 @@ def split(
     """Split a table into rows to learn from and rows to score: STEM-train and STEM-test.
 
     Each class gives the same share of its rows. Which rows are drawn depends on their content and on the seed, not on
-    their order. Rows without a class are left out. The cells of CSV and Excel files are written unchanged, as CSV in
-    UTF-8; other tables as Parquet.
+    their order. Rows without a class are left out. Rows of CSV and Excel files are written as CSV in UTF-8, with
+    unchanged cells. Rows of other tables are written as Parquet.
     """
     from bayesnb.data import writers
 

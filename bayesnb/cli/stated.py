@@ -1,6 +1,7 @@
 """Write ``stated.json``, the facts about options in signatures and docstrings: ``python -m bayesnb.cli.stated``.
 
-Help and the error about a mistyped option read ``stated.json``, because importing the functions takes a second.
+The help reads ``stated.json``, because importing the functions takes a second. So does the error about a mistyped
+option.
 """
 
 from __future__ import annotations

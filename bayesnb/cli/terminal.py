@@ -82,7 +82,9 @@ def require_text(arguments: list[str]) -> None:
 
 
 def set_up_streams() -> None:
-    """Write UTF-8 to pipes, escape characters that a terminal cannot encode, and print warnings as one line."""
+    """Write UTF-8 to pipes, replace characters that a terminal cannot encode by escapes, and print each warning as one
+    line.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             encoding=None if sys.stdout.isatty() else "utf-8",
@@ -162,12 +164,14 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout; if stdout is not a terminal, its width is the environment variable COLUMNS, or 120."""
+    """The console of stdout. If stdout is not a terminal, the width of the console is the environment variable COLUMNS,
+    or 120.
+    """
     from rich.console import Console
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise again; rich would exit with code 1."""
+            """Raise the error again, because rich would exit with code 1."""
             raise
 
     stdout()

@@ -141,7 +141,7 @@ class DrawnPosterior:
         return self.point("mean")
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """The draws in random order; if more are needed, they are repeated about equally often."""
+        """The draws in random order. If more draws are needed than exist, all are repeated about equally often."""
         n = int(np.prod(size, dtype=int))
         rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
@@ -170,8 +170,8 @@ class DrawnPosterior:
         """The largest Monte Carlo standard error of a class probability, (row,).
 
         The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
-        is (J_sc - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the
-        root of the number of draws, or of the smallest effective number of draws.
+        is (J_sc - p_c Σ_k J_sk) / M to first order. The standard error is the standard deviation of these effects,
+        divided by √n. Here n is the smallest effective number of draws, but at most the number of draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
@@ -195,10 +195,11 @@ class DrawnPosterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, and given the row too if ``power`` is 1.
+        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are given the data; if ``power`` is 1, the data
+        and the row.
 
-        The posterior given the row x is proportional to p(x | θ) p(θ | D). So draws are resampled for each row with
-        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ), systematically (Douc and Cappé 2005).
+        The posterior given the row x is proportional to p(x | θ) p(θ | D). So for each row, draws are resampled
+        systematically (Douc and Cappé 2005), with probabilities proportional to p(x | θ) = Σ_c p(c, x | θ).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset
@@ -214,10 +215,10 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The number of independent draws that ``n`` draws of :meth:`log_joint_at` are worth, (row,).
+        """The effective number of ``n`` draws of :meth:`log_joint_at`, (row,).
 
-        This number is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w =
-        p(x | θ) (Kish 1965).
+        This number is the smallest effective number of draws over all parameters, times (Σ w)² / (n Σ w²), with the
+        weights w = p(x | θ) (Kish 1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:

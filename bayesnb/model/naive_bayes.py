@@ -88,7 +88,7 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def of_features(self, names: Sequence[Any]) -> Theta:
-        """Draws of features with equal parameters, as those of one feature with all of their columns."""
+        """Join the parameters of features with equal specifications along the column axis."""
         each = [self.features[name] for name in names]
         if len(each) == 1:
             return each[0]
@@ -154,7 +154,7 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError`` for sampled features, and if ``apart`` is true for features whose classes are not
+        """Raise ``RefusedError`` for sampled features; with ``apart``, also for features whose classes are not
         independent.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
@@ -172,7 +172,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise ``RefusedError`` for a feature if the estimate does not support leave-one-out."""
+        """Raise ``RefusedError`` if the estimate does not support leave-one-out for all features."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
                 Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
@@ -197,11 +197,11 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows with class probabilities times row weights ``r`` (row, class)."""
+        """Statistics of rows that count in each class with the weight ``r`` (row, class)."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The priors as a posterior without data; the statistics only set the scale of priors.
+        """The priors, as a posterior of no rows. The statistics only set the scale of the priors.
 
         ``n`` is the number of prior draws of a sampled feature.
         """
@@ -289,7 +289,7 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """Other content of a model file."""
+        """What a model file holds of this posterior besides its statistics."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
@@ -355,7 +355,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode (jointly within a factor) or mean."""
+        """The posterior mode or mean of the parameters. The mode is the joint mode of each factor's parameters."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -374,7 +374,9 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """Of each feature, the keys of its columns in common draws: its position plus 2, and that of the column."""
+        """For each feature, the keys of its columns in common draws: the feature's position plus 2, and the column's
+        position.
+        """
         width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
@@ -398,11 +400,12 @@ class Posterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, and given the row too if ``power`` is 1.
+        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are given the data; if ``power`` is 1, the data
+        and the row.
 
         For each draw given the data, a class c is drawn from p(c | x, D). The parameters of class c are then drawn
-        again, given the data and the row. For a sampled feature, draws are resampled from its chain with probabilities
-        proportional to their likelihood of the cell. Features that ``drawn`` lacks are drawn per cell.
+        again, given the data and the row. For a sampled feature, draws are resampled from its chain, with probabilities
+        proportional to p(cell | draw). Features that ``drawn`` lacks are drawn per cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -429,8 +432,8 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """ln π at draws, (draw, row, class), given the data and one more row of each class in ``chosen`` (draw,
-        row).
+        """ln π at draws, (draw, row, class). Each draw is given the data and one more row, of the class in ``chosen``
+        (draw, row).
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
         counted = self.label.log_counted(drawn.log_pi, common.generator(1))
@@ -479,7 +482,7 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the leave-one-out of each sampled
+        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled
         feature.
 
         The result is exact for conjugate features. A prior that was scaled to the data keeps its scale.
@@ -518,7 +521,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
-        With a ``point``, such a prior keeps the row.
+        With a ``point``, a shared prior that was learned from the row still includes the row.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
@@ -555,6 +558,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Classes drawn from the predictive of each row by uniform numbers (draw, row)."""
+    """Draw classes of each row from its predictive. ``uniform`` are uniform random numbers (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

@@ -27,19 +27,19 @@ ROUNDS = 3
 class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of the count of its value. In a column of numbers, the counts of smaller and of larger
-    values are hashed too, the smaller count first. The key of a column is the sum of the keys of its cells. The key of
-    a row is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key
-    of each cell is combined with the sum of the keys of its rows, and so on (colour refinement: Weisfeiler and Leman
-    1968). In a column of numbers, the key of a cell is also combined with the sums over all rows below and above the
-    cell. Missing cells and columns with fewer than two values add nothing. A row of weight 2 is two rows.
+    The key of a cell is a hash of the number of rows in its column that have the same value. In a column of numbers,
+    the numbers of rows with smaller and with larger values are hashed too, the smaller of them first. The key of a
+    column is the sum of the keys of its cells. For the key of a row, the keys of each cell and its column are hashed
+    together, and these hashes are summed; the label is one more cell. Then the key of each cell is combined with the
+    sum of the keys of all rows with the same value; both steps are repeated (colour refinement: Weisfeiler and Leman
+    1968). Missing cells and columns with fewer than two values add nothing. A row of weight 2 is two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the encoded rows. They distinguish rows that differ only in names or directions.
+        Hashes of the encoded rows. The hashes distinguish rows that differ only in names or directions.
     """
 
     keys: Array
@@ -79,14 +79,16 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the head of a column of numbers is its high end; the head does not move if ``x`` is negated."""
+        """Whether the head of a column of numbers is its high end. If ``x`` is negated, the head has the same rows."""
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing."""
+        """A key of each cell of a column, (cell,), from the keys of the rows in the cell. ``codes``, (row,), is the
+        cell of each row, or -1 if it is missing.
+        """
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)
@@ -94,8 +96,8 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
 
-        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn differ only
-        in names and directions, so they must be treated alike.
+        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn differ at
+        most in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -141,9 +143,9 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """The known cells of each column: rows, values as codes, and whether the values have an order.
+    """For each column: the rows of its known cells, their values as codes, and whether the values have an order.
 
-    A bag of words is one column, with a cell per word and count other than 0.
+    A bag of words is one column, with one cell per word and nonzero count.
     """
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:

@@ -100,7 +100,7 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
 
 
 def add_row(joint: Array, row: Array) -> Array:
-    """Add ``row`` to every row, in place."""
+    """Add the vector ``row`` to every row of the array, in place."""
     if len(row) >= 64:
         joint += row
         return joint
@@ -171,7 +171,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The same error about ``what``."""
+        """An error with the same draws about the question ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """Compute features with equal specifications together, as one block of columns.
 
-One call per feature takes up to five times longer than one call for all.
+One call per feature takes up to five times longer than one call for all features.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ type Stacks = Sequence[tuple[Family, Sequence[Any]]]
 
 
 def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks:
-    """Group the features with equal specifications and ``given`` arrays of equal shape per column."""
+    """Group features with equal specifications whose arrays in ``given`` have equal shapes per column."""
     if len(features) == 1:
         return [(family, [name]) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
@@ -38,7 +38,7 @@ def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Types and values of a family, for comparison; ``None`` if it cannot share a stack."""
+    """Types and values of a family, for comparison; ``None`` if the family cannot share a stack."""
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -58,9 +58,10 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield (names of features, ``ask`` of their family and their joined values in each of ``given``).
+    """Yield, for each stack, the names of its features and the result of ``ask``. The arguments of ``ask`` are the
+    family, and the joined values of the features in each of ``given``.
 
-    ``n_rows``, of the largest array of ``ask``, bounds the size of a stack; ``naming`` names a feature in errors.
+    Stacks are smaller for larger ``n_rows``. ``naming`` names a feature in errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for family, names in ((one, every[k : k + size]) for one, every in stacks for k in range(0, len(every), size)):
@@ -85,7 +86,7 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> dict[Any, Any]:
-    """The answers of :func:`each`, which have columns, by feature, in the order of the first of ``given``."""
+    """The answers of :func:`each`, by feature. Each answer must have a column axis."""
     answers: dict[Any, Any] = {}
     for names, answer in each(stacks, n_rows, ask, naming, *given):
         columns = [width(given[0][name]) for name in names] if len(names) > 1 else []

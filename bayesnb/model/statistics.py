@@ -36,8 +36,8 @@ def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
     A frequency of 2 means a row seen twice. Survey or reliability weights only compare rows with each other. This
-    function multiplies them by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965,
-    Survey Sampling). Convert the weights of all rows together, before any row is learned.
+    function multiplies the weights by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w²
+    (Kish 1965, Survey Sampling). Convert the weights of all rows together, before any row is learned.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class Statistics:
     Parameters
     ----------
     labels : tuple
-        Class labels, in the order of the class axis. A sum has the classes of both terms.
+        Class labels, in the order of the class axis. ``a + b`` has the classes of both.
     rows : array (class,)
         Total weight of each class.
     features : {name: Statistic}

@@ -16,7 +16,7 @@ type Column = Any
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labelled rows: each belongs to one class.
+    """Labelled rows: each row belongs to one class.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ class Labels:
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Yield, for each class, labels that put every row into this class, with weights ``r`` (row, class)."""
+    """Yield labels for each class: every row belongs to the class, with the weight ``r`` (row, class)."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 
 
 def every_row(n: int) -> Array:
-    """Read-only ones, (row,), in the memory of one number."""
+    """A read-only array of ones, (row,), that takes the memory of one number."""
     return np.broadcast_to(1.0, n)

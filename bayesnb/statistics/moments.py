@@ -4,10 +4,10 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
-Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean
+Each number is stored as two floats (see ``two_floats``). Unlearning a row that lies k standard deviations from the mean
 multiplies the relative rounding error of the scatter by about k² / n. Plain floats would keep nine digits up to k = 3e3
-√n, and two floats keep them up to about k = 1e10 √n. Every statistic has a bound of the rounding error of its scatter,
-so unlearning raises an error if fewer digits are left.
+√n, and two floats keep them up to about k = 1e10 √n. Every statistic bounds the rounding error of its scatter, so that
+unlearning can raise an error if too few digits are left.
 """
 
 from __future__ import annotations
@@ -219,9 +219,9 @@ class Scatter(Centred):
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """Sums of a block of rows about the mean of each class.
+        """The scatter of a block of rows about the mean of each class.
 
-        The mean is relative to the first row of the class, so that sums of equal rows are exactly 0.
+        The first row of the class is subtracted first, so that the scatter of equal rows is exactly 0.
         """
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
@@ -266,7 +266,7 @@ def require_whole(x: Array) -> None:
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a row with other values, or None."""
+    """Row and column of the first missing cell whose row also has known cells; None if there is no such cell."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():

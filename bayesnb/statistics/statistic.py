@@ -34,7 +34,7 @@ def first(mask: Array) -> tuple[int, ...]:
 
 
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
-    """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
+    """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
     Level names are joined with their columns; other fields come from the first part.
     """
@@ -65,7 +65,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, including arrays."""
+    """Whether two values, perhaps arrays, are equal."""
     if a is b:
         return True
     if is_dataclass(a):
@@ -111,7 +111,7 @@ class Statistic(ABC):
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """The statistic of class ``kind`` for the same cells, or None if this statistic does not determine it."""
+        """The statistic of type ``kind`` for the same cells, or None if it cannot be computed from this statistic."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:

@@ -1,7 +1,4 @@
-"""Base classes of priors and posteriors, and their errors.
-
-:class:`Belief` also covers distributions that are not conjugate, such as draws.
-"""
+"""Base classes of priors and posteriors, and their errors."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ ROUNDING = 1e-12
 
 
 class Unseen(Enum):
-    """The level that stands for all unseen levels (``unseen="new"``)."""
+    """A single level that represents all unseen levels (``unseen="new"``)."""
 
     LEVEL = "(unseen)"
 
@@ -47,7 +44,7 @@ UNSEEN = Unseen.LEVEL
 class ImproperError(LocatedError):
     """A distribution is improper, but a quantity such as its mean or evidence needs a proper one.
 
-    ``where`` is the position (class, column) of the first such cell.
+    ``where`` is the first position (class, column) at which the distribution is improper.
 
     Examples
     --------
@@ -60,9 +57,9 @@ class ImproperError(LocatedError):
 
 
 class BoundaryError(LocatedError):
-    """A posterior has no mode inside the parameter range; its mean exists.
+    """A posterior has a mean, but no mode inside the parameter range.
 
-    ``where`` is the position (class, column[, level]) of the first such cell.
+    ``where`` is the first position (class, column[, level]) without such a mode.
 
     Examples
     --------
@@ -113,7 +110,7 @@ def require_in_range(name: str, value: Array, allowed: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of θ; each cell of its arrays describes one independent θ."""
+    """A distribution of θ. Each position in the arrays of parameters describes one independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -162,7 +159,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """Copy without validation: removing a row may make parameters negative."""
+        """Copy without validation, because removing a row may make parameters negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -182,16 +179,16 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior belongs to the same class.
 
-    Data add increments d to the parameters, such as the counts of levels, or events and exposure. All integrals over θ
-    that a family needs follow from one function:
+    Data add increments d to the parameters, such as the counts of levels, or events and exposure. A family computes all
+    integrals over θ from one function:
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
     L_d is the likelihood of d without its base measure. peak(d) is the logarithm of the maximum of L_d, or 0 if there
-    is no maximum. Without division by the maximum, no digit would be left at counts of 1e15. At t = 1, ``along`` gives
-    the predictive and the evidence. Its derivatives at t = 0 are the mean and variance of ln L_d.
+    is no maximum. At counts of 1e15, no digit would be left without division by the maximum. At t = 1, ``along`` gives
+    the predictive and the evidence. The derivatives of ``along`` at t = 0 are the mean and variance of ln L_d.
 
-    A new prior is a frozen dataclass with array fields, the methods below, and ``over``: it expands the prior to the
+    A new prior is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior to the
     shape of the data.
     """
 
@@ -223,13 +220,13 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ given the later parts."""
+        """Log density of each part of θ, given all parts after it."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian at θ, up to a constant, of the reparametrisation under which the mode equals the mean of θ.
+        """Log Jacobian, up to a constant, of the parametrisation whose mode is the mean of θ.
 
-        The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
+        Its parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
         """
 
     @abstractmethod
@@ -240,7 +237,8 @@ class Prior(Belief):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         """Add the variable to the open PyMC model; return a tuple if θ has several parts.
 
-        ``name`` turns "theta", "mu", … into the full name. Improper priors have no variable.
+        ``name`` maps a parameter, such as "theta" or "mu", to the full name of a variable. Improper priors have no
+        variable.
         """
 
     learned_from_classes: ClassVar[tuple[str, ...]] = ()
@@ -261,7 +259,7 @@ class Prior(Belief):
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First two derivatives in t."""
+        """First two derivatives of ``along`` in t."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
@@ -279,7 +277,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d); the parts of θ are in likelihood form and broadcast with d."""
+        """ln (L_d(θ) / max L_d). The parts of θ have the form of :meth:`theta`, and broadcast with d."""
 
     @staticmethod
     @abstractmethod
@@ -291,7 +289,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """Convert the parts of θ, in the order of ``parameters``, to likelihood form."""
+        """The parts of θ by name, in the form that likelihoods use; ``point`` has the order of ``parameters``."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -335,7 +333,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The first positive number among the pooled variance, centre², and 1."""
+    """The first number that is positive, out of: the pooled variance, centre², 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 
@@ -353,13 +351,13 @@ _ENTER: ContextVar[Callable[[Array], Any]] = ContextVar("enter", default=_alone)
 
 
 def shared(value: Array) -> Any:
-    """A shared PyTensor variable, so that compiled code can be reused for other data."""
+    """A shared PyTensor variable; its value can change without a new compilation."""
     return _ENTER.get()(np.asarray(value, float))
 
 
 @contextmanager
 def constant() -> Iterator[None]:
-    """Make :func:`shared` return constants: PyMC would sample again what depends on shared variables."""
+    """Make :func:`shared` return constants."""
     from pytensor import tensor as pt
 
     token = _ENTER.set(pt.constant)

@@ -19,16 +19,16 @@ NONE = np.zeros(())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(SimplexPrior):
-    """θ ~ Beta(α, β), the prior of a probability, worth α ones and β zeros (BDA3 2.4).
+    """θ ~ Beta(α, β), the prior of a probability. It counts as α imaginary ones and β imaginary zeros (BDA3 2.4).
 
     Parameters
     ----------
     alpha, beta : float or array (class, column)
     per : {"class", "feature", "pooled"}
-        "class": each class has these concentrations. "feature": the classes divide these concentrations equally.
+        "class": each class has the concentrations α and β. "feature": α and β are divided equally among the classes.
         "pooled": each class has α + β imaginary rows, distributed like the whole column.
     tuned : bool, optional
-        Multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
+        Whether to multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
-        """m imaginary rows with a share ``p`` of ones: the posterior mean is (n + m p) / (N + m)."""
+        """m imaginary rows, of which the share ``p`` are ones: the posterior mean is (n + m p) / (N + m)."""
         p = np.asarray(p, float)
         if not np.all((p >= 0) & (p <= 1)):
             raise ValueError(f"Expected p between 0 and 1; got {p!r}")
@@ -68,7 +68,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Beta:
-        """The prior whose central interval of probability ``share`` for θ goes from ``low`` to ``high``.
+        """The prior under which θ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
 
         >>> Beta.from_quantiles(0.2, 0.6)
         Beta(alpha=5.93521, beta=9.22091)
@@ -77,7 +77,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """The prior worth ``n`` rows like these zeros and ones."""
+        """The prior that counts as ``n`` rows with the share of ones in ``rows``."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
@@ -153,7 +153,7 @@ class Outcome(Beta):
         return OUTCOME._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
-        """ln E[θ^(t n)]; ratios of Γ lose no digits, because the number of trials is small."""
+        """ln E[θ^(t n)]."""
         own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
         return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
 

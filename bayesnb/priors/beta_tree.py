@@ -57,21 +57,21 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and the side of each on which the cell lies, 0 or 1: two arrays (..., depth)."""
+    """The nodes above each cell, (..., depth), and which half of each node contains the cell, 0 or 1, (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """The evidence of nodes that stop or split, and their posterior probabilities.
+    """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` and ``own`` (..., node) hold the log evidence of a node that stops or splits, perhaps with two derivatives.
-    The nodes form a whole tree, or a path with one node per depth.
+    ``near`` (..., node) is the log evidence of a node that stops, ``own`` of a node that splits; both may have two
+    derivatives. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
     total : tuple of arrays (...)
-        Log evidence of the root, and its derivatives.
+        Log evidence of the root, and the derivatives of this log evidence.
     states : list of pairs, one per depth, starting at the root
         Posterior ln P(stop) and ln P(split) of each node.
     """
@@ -88,7 +88,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f, perhaps with derivatives."""
+    """ln Σ w exp f, and two derivatives if ``terms`` contain derivatives of f."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -104,14 +104,14 @@ def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = n
 
 
 def descend(nodes: Array) -> Array:
-    """Sum over ancestors and self."""
+    """For each node, the sum over the node and its ancestors."""
     levels = [nodes[..., here] for here in HERE]
     below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
     return np.concatenate(list(below), axis=-1)
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell, from the log shares ``left`` and ``right`` of the halves of each node, (..., node).
+    """Log probability of each cell. ``left`` and ``right`` (..., node) are the log shares of the halves of each node.
 
     ``low`` and ``high`` are 1 for a half that can hold values, otherwise 0. ``arrays`` is numpy or ``pytensor.tensor``.
     """
@@ -128,8 +128,8 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
-    With d further rows, the evidence changes by the factor R of the root. Let r_stop and r_split be the factors of a
-    single node that stops or splits. At each node
+    Data d multiply the evidence by a factor, the R of the root. They multiply the evidence of a single node by r_stop
+    if the node stops, and by r_split if it splits. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -186,7 +186,7 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """Log probability of the cell; the mode has a closed form only if no node can stop."""
+        """Log probability of the cell."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -217,25 +217,26 @@ class Path(Stopping):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaTree(Stopping, Prior):
-    """A Pólya tree: a density that is halved repeatedly into shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
+    """A Pólya tree: intervals are halved repeatedly, θ is the share of the left half (Lavine 1992; Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
-    ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if the node stops. See
+    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share of the left half in the whole column.
+    The strength s is ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if the node stops. See
     ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
     strength : float
-        Strength of the root, in rows, if it splits.
+        Strength of the root if the root splits, in rows.
     growth : float
-        Factor of the strength per level. Above 1, learning details needs more rows than learning the coarse shape.
+        Factor by which the strength grows per level. If it is above 1, learning details needs more rows than learning
+        the coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
         Strength of nodes that stop, in rows.
     share : float, array (class, column, node) or None
-        The share q; ``None`` for the share in the whole column.
+        The share q; ``None`` computes q from the whole column.
     left, right : arrays (class, column, node)
         Number of rows in each half of each node.
 
@@ -269,9 +270,7 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand to (class, column, node). ``cells`` (column, cell) are weights; only cells without width have weight
-        0.
-        """
+        """Expand to (class, column, node). ``cells`` (column, cell) are weights, 0 for cells that hold no values."""
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
             pooled = left / (left + right)
@@ -291,7 +290,7 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """Posterior of each node's share; uniform if only one half can contain values."""
+        """Posterior of the left share of each node; uniform if only one half of the node can contain values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

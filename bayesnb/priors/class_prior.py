@@ -127,11 +127,11 @@ class FixedProbabilities(Belief):
 
 
 def mass_of_new_class(rows: Array) -> float:
-    """The probability that the next row has a new class, from the weights ``rows`` (class,) of the known classes.
+    """The probability that the next row has a new class; ``rows`` (class,) are the weights of the known classes.
 
-    Of n rows in K classes, the next row has a new class with probability (1 + d K) / (1 + n) (Pitman and Yor 1997). The
-    discount d is averaged over its posterior. The probability of the class sizes n_k given d is proportional to ∏_{k<K}
-    (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
+    After n rows in K classes, this probability is (1 + d K) / (1 + n) (Pitman and Yor 1997). The discount d is averaged
+    over its posterior distribution. The probability of the class sizes n_k given d is proportional to ∏_{k<K} (1 + k d)
+    ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
@@ -148,15 +148,16 @@ def mass_of_new_class(rows: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WithUnknown:
-    """The prior of the known classes and of an unknown class, for all classes without rows.
+    """The prior of the known classes and of one unknown class, which represents all classes without rows.
 
-    The known classes keep their prior relative to each other. If the prior is a Dirichlet, the concentration of the
-    unknown class makes the posterior mean of its probability equal ``mass`` (Pitman 1996).
+    The prior of the known classes, relative to each other, does not change. If the prior is a Dirichlet, the
+    concentration of the unknown class is chosen so that the posterior mean of the probability of this class is ``mass``
+    (Pitman 1996).
 
     Parameters
     ----------
     prior : Dirichlet or FixedProbabilities
-        A prior that names the unknown class is used as given, and ``mass`` is ignored.
+        If the prior itself names the unknown class, the prior is used as given, and ``mass`` is ignored.
     unknown : label
     mass : float, optional
         The probability of the unknown class; by default the result of :func:`mass_of_new_class`.
@@ -208,7 +209,7 @@ type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
 
 
 def of_known_classes(prior: LabelPrior) -> LabelPrior:
-    """The prior without unknown class."""
+    """The prior of the known classes alone."""
     return prior.prior if isinstance(prior, WithUnknown) else prior
 
 
@@ -223,7 +224,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
     Raises
     ------
     ValueError
-        If more than one label is given, or if the probability is not between 0 and 1, or is given twice.
+        If there is more than one unknown label, or if its probability is not between 0 and 1, or is given twice.
     """
     if given is None:
         return prior
@@ -255,7 +256,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     Raises
     ------
     ValueError
-        If ``given`` has another form or repeats a label, or the numbers are not probabilities.
+        If ``given`` has none of these forms, or repeats a label, or its numbers are not probabilities.
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
@@ -326,7 +327,7 @@ def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expecte
 
 
 def repeated(labels: Sequence[Any]) -> list[Any]:
-    """The repeated labels, each once."""
+    """The labels that occur more than once."""
     return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))
 
 

@@ -15,9 +15,10 @@ from bayesnb.numerics import Array, log_gamma_draw
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    ``key`` holds the seed and integers that identify the drawn quantity, and ``part`` integers that identify a part of
-    it. ``first`` is the position of the first column. If columns of several features are drawn together, ``columns``
-    holds a further integer of the key and the position in the feature for each column.
+    ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
+    of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
+    ``columns`` holds a pair for each column: a further integer of the key, and the position of the column in its
+    feature.
     """
 
     draws: int
@@ -27,7 +28,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """Random numbers for a part of the drawn quantity."""
+        """Different random numbers, for a part of the drawn quantity."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:
@@ -48,7 +49,7 @@ class CommonDraws:
         return replace(self, key=(*self.key, feature)).generator(kind, c, place)
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
-        """Logarithms of Gamma(shape, 1) variates, where ``shape`` is ([row,] class, column); equal shapes share draws.
+        """Logarithms of Gamma(shape, 1) variates. ``shape`` is ([row,] class, column); equal shapes share draws.
 
         Different values of ``kind`` give independent variates.
         """

@@ -1,6 +1,6 @@
-"""Distributions of θ of compound families: ``AllOf`` the parts generate a value together, or ``OneOf`` them does.
+"""Distributions of θ of compound families.
 
-The names of the parameters of the k-th part end with _k, counted from 1.
+Parameter names of the first part end with _1, of the second part with _2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Add _k to the names."""
+    """Add the number of the part to the parameter names."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """Independent parts that generate each cell together.
+    """Independent parts, all of which together generate each cell.
 
     Examples
     --------
@@ -81,10 +81,11 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """One unknown part out of several generates all values of a class and column.
+    """One of several parts, which one is unknown, generates all values of a class and column.
 
-    The posterior weight of a part is proportional to its prior weight times its evidence. All other results are
-    averages with these weights. A part that was not chosen keeps the prior of its θ. Samplers sum over the choice.
+    The posterior weight of a part is proportional to its prior weight times its evidence. Means and predictives are
+    averages with these weights. If a part did not generate the values, the posterior of its θ is the prior. In PyMC,
+    the choice of the part is summed out.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """The posterior, from the posterior and log evidence of each part, (class, column, part)."""
+        """The posterior, given the posterior of each part and the ``log_evidence`` (class, column, part)."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
         # If no part can have generated the data, the weights do not change.
@@ -139,10 +140,10 @@ class OneOf(Compound):
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
-        """ln P(part | the parameters of all parts, the data), (..., class, column, part).
+        """ln P(part generates the values | parameters of all parts, data), (..., class, column, part).
 
-        The probability is proportional to the posterior weight of the part times the ratio of the posterior to the
-        prior density of its parameters.
+        The probability is proportional to the posterior weight of the part times (posterior density / prior density) of
+        the part's parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -160,7 +161,7 @@ class OneOf(Compound):
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add the choice among parts to θ."""
+    """Add ``log_choice``, the probabilities of the parts, to θ."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

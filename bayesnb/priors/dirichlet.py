@@ -43,10 +43,10 @@ type Per = Literal["level", "class", "feature", "pooled"]
 
 
 class SimplexPrior(Prior):
-    """A Dirichlet distribution, for any representation of its concentrations and of θ.
+    """Base class of :class:`Dirichlet` and :class:`Beta`.
 
-    Independent rates Gamma(α_k, A), divided by their sum, have this distribution. So the logarithm of an integral over
-    θ is a sum of terms for the rates, minus a term for their sum.
+    If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the
+    logarithm of an integral over θ has one term per rate, minus a term for the sum of the rates.
     """
 
     point_axes = 3
@@ -66,7 +66,7 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """Drop outcomes that users do not see."""
+        """Keep the outcomes that are shown to users."""
 
     # Named priors of Beta and Dirichlet.
 
@@ -78,7 +78,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """Imaginary rows: for each class, for the whole feature, or pooled (distributed like the whole column)."""
+        """Imaginary rows: per class; in all classes together ("feature"); or per class, like the column ("pooled")."""
 
     @classmethod
     def jeffreys(cls) -> Self:
@@ -97,14 +97,14 @@ class SimplexPrior(Prior):
 
     @classmethod
     def pooled(cls, m: float) -> Self:
-        """m imaginary rows per class, distributed like the whole column."""
+        """m imaginary rows per class, with the level frequencies of the whole column."""
         return cls.imaginary(m, "pooled")
 
     @classmethod
     def learned(cls) -> Self:
-        """m imaginary rows per class, distributed like the whole column, with m estimated by evidence (Minka 2000).
+        """As :meth:`pooled`, with m estimated from the evidence (Minka 2000).
 
-        All columns of a feature share m. Its hyperprior is ``ln m ~ Normal(ln 2, 1)``.
+        All columns of a feature share m. The hyperprior is ``ln m ~ Normal(ln 2, 1)``.
         """
         return cls.imaginary(2.0, "pooled", tuned=True)
 
@@ -242,13 +242,14 @@ class Dirichlet(SimplexPrior):
     ----------
     alpha : float, array or {level: float}
         Concentration: a number for every level, or an array (level,), (class, level) or (class, column, level). A level
-        of concentration 0 is a structural zero, with probability 0 until the level is counted.
+        of concentration 0 is a structural zero: its probability is 0 until the level occurs in the data.
     per : {"level", "class", "feature", "pooled"}
-        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": the levels of each class share
-        ``alpha`` equally. "feature": all classes and levels of a column share ``alpha`` equally. "pooled": the levels
-        of each class share ``alpha`` in proportion to the frequencies of the whole column.
+        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": in each class, ``alpha`` is
+        divided equally among the levels. "feature": ``alpha`` is divided equally among all classes and levels of a
+        column. "pooled": in each class, ``alpha`` is divided in proportion to the level frequencies of the whole
+        column.
     tuned : bool, optional
-        Multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
+        Whether to multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -289,7 +290,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
-        """m imaginary rows per class, distributed as ``p``: the posterior mean is (n + m p) / (N + m).
+        """m imaginary rows per class, with level frequencies ``p``: the posterior mean is (n + m p) / (N + m).
 
         Parameters
         ----------
@@ -307,7 +308,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The prior worth ``n`` rows like these level names."""
+        """The prior that counts as ``n`` rows with the level frequencies of ``rows``."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")
@@ -316,7 +317,7 @@ class Dirichlet(SimplexPrior):
     # The methods of a prior of the class probabilities, as in FixedProbabilities.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
-        """One concentration for each of the classes ``labels``."""
+        """Expand the prior to one concentration per class in ``labels``."""
         try:
             if self.tuned:
                 raise ValueError("a prior cannot be learned from a single table of classes; give a concentration")
@@ -344,7 +345,8 @@ class Dirichlet(SimplexPrior):
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        Each π_c is a Gamma(α_c) variate over a sum; an added Exponential variate makes it a Gamma(α_c + 1) variate.
+        π_c is a Gamma(α_c) variate divided by a sum. Adding an Exponential variate to this Gamma variate makes it
+        Gamma(α_c + 1).
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
@@ -357,7 +359,7 @@ class Dirichlet(SimplexPrior):
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """Expand the prior to (class, column, level), and pad shorter columns with structural zeros."""
+        """Expand the prior to (class, column, level); columns with fewer levels are padded with structural zeros."""
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
             # A column without any known value has one cell, which no value falls into.
@@ -422,14 +424,14 @@ class Dirichlet(SimplexPrior):
 
 
 def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce`` over the last axis, which is kept."""
+    """``combine.reduce(x, axis=-1, keepdims=True)``, faster if the axis is short."""
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
     return combine.reduce(x, axis=-1, keepdims=True)
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that ``given`` covers."""
+    """The classes for which ``given`` holds a number."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []

@@ -1,4 +1,4 @@
-"""Priors from an interval or typical rows, and learned strengths of priors."""
+"""Priors from an interval or from typical rows; estimates of the strength of a prior."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """Probabilities below the two ends of a central interval of probability ``share``."""
+    """Probability below each end of a central interval, which has the probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:
@@ -21,7 +21,7 @@ def tails(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
-    """α and β of the Beta with this central interval."""
+    """α and β of the Beta distribution with the central interval from ``low`` to ``high``."""
     below, up_to = tails(low, high, share)
     if not 0 < low < high < 1:
         raise ValueError(f"Expected the interval of a probability to be within 0 and 1; got {low!r} and {high!r}")
@@ -32,7 +32,7 @@ def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
-    """Shape and rate of the Gamma with this central interval."""
+    """Shape and rate of the Gamma distribution with the central interval from ``low`` to ``high``."""
     below, up_to = tails(low, high, share)
     if low <= 0:
         raise ValueError(f"Expected the interval of a rate to be above 0; got {low!r} and {high!r}")
@@ -42,7 +42,7 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
-    """Find the two positive parameters at which ``cdf`` has the wanted values."""
+    """Find two positive parameters such that ``cdf(*parameters)`` equals ``wanted``."""
     from scipy import optimize
 
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
@@ -59,7 +59,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check typical rows, and the number ``n`` of rows that the prior is worth; return the rows as numbers."""
+    """Check typical rows, and the strength ``n`` of the prior in rows; return the typical rows as numbers."""
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
         raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")
@@ -89,10 +89,10 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """Estimate the factors that multiply the parameters of a prior, by the name of each factor.
+    """Estimate factors that multiply the parameters of a prior; return {name of the factor: factor}.
 
-    The factors maximize the evidence of all classes and columns of a feature times a hyperprior that keeps them near 1
-    (type II maximum likelihood: MacKay 1992; for counts Minka 2000).
+    The factors maximize the evidence of all classes and columns of a feature, times a hyperprior with median 1 (type II
+    maximum likelihood: MacKay 1992; for counts Minka 2000).
     """
     from scipy import optimize
 

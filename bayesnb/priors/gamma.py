@@ -35,10 +35,10 @@ class Gamma(Prior):
     alpha : float or array (class, column)
         Shape, as a number of events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None``: α divided by the event rate of the whole column, or α if the column has no
-        events.
+        Rate, in units of exposure. ``None`` is α divided by the event rate of the whole column, or α if the column has
+        no events.
     tuned : bool, optional
-        Multiply α and β by the factor that maximizes the evidence; see :meth:`learned`.
+        Whether to multiply α and β by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -63,15 +63,15 @@ class Gamma(Prior):
 
     @classmethod
     def learned(cls) -> Gamma:
-        """α imaginary events at the rate of the whole column, with α estimated by evidence.
+        """α imaginary events at the rate of the whole column, with α estimated from the evidence.
 
-        All columns of a feature share α. Its hyperprior is ``ln α ~ Normal(0, 1)``.
+        All columns of a feature share α. The hyperprior is ``ln α ~ Normal(0, 1)``.
         """
         return cls(1.0, None, True)
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Gamma:
-        """The prior whose central interval of probability ``share`` for λ goes from ``low`` to ``high``.
+        """The prior under which λ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
 
         >>> Gamma.from_quantiles(2.0, 5.0)
         Gamma(alpha=13.3125, beta=3.96532)
@@ -80,17 +80,20 @@ class Gamma(Prior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Gamma:
-        """The prior worth ``n`` rows like these counts of exposure 1. For n waiting times, use Gamma(n, n × mean)."""
+        """The prior that counts as ``n`` rows of exposure 1 with the mean count of ``rows``.
+
+        For n waiting times, use Gamma(n, n × mean).
+        """
         return cls(n * float(elicitation.rows_like("counts", rows, n).mean()), n)
 
     @classmethod
     def jeffreys(cls) -> Gamma:
-        """Gamma(1/2, 0): improper; the posterior is proper once a class has any exposure."""
+        """Gamma(1/2, 0), which is improper. The posterior of a class with exposure is proper."""
         return cls(0.5, 0.0)
 
     @classmethod
     def flat(cls) -> Gamma:
-        """Gamma(1, 0): improper; the posterior mode is events / exposure."""
+        """Gamma(1, 0), which is improper. The posterior mode is events / exposure."""
         return cls(1.0, 0.0)
 
     def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
@@ -135,8 +138,7 @@ class Gamma(Prior):
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
-        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. The value is
-        computed from half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
+        With k = t × events and e = t × exposure, the value is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k].
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
@@ -170,7 +172,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates, and log rates that cannot underflow."""
+        """Rates, and their logarithms, which do not underflow."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

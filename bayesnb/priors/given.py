@@ -1,4 +1,4 @@
-"""Convert priors that users write: names, or frozen scipy or PreliZ distributions."""
+"""Convert the priors that users pass: names of constructors, and distributions of scipy or PreliZ."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """The prior, from any form that a user may write; other values are unchanged.
+    """Convert a prior from any of the forms below; all other values are returned unchanged.
 
     Parameters
     ----------
     given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
-        A text is the name of a constructor of the class ``kind``, such as "jeffreys".
+        A text, such as "jeffreys", names a constructor of the class ``kind``.
     kind : type
 
     Raises
     ------
     ValueError
-        If ``kind`` has no constructor of this name, or the distribution cannot be converted to ``kind``.
+        If ``kind`` has no constructor of the given name, or the given distribution cannot be converted to ``kind``.
 
     Examples
     --------

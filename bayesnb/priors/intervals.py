@@ -41,9 +41,9 @@ POINTS = 25
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes of the integral over μ and λ, of one class and column.
+    """Nodes for integrals over μ and λ of one class and column.
 
-    ``low`` and ``step`` (λ,) are the first node in μ at each λ, and the distance between nodes. The weights
+    At each λ, ``low`` (λ,) is the first node in μ, and ``step`` (λ,) is the distance between nodes in μ. The weights
     exp(``log_weight``) (λ, μ) sum to 1. ``log_total`` is the logarithm of the integral.
     """
 
@@ -62,15 +62,15 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """For each row, whether these weights (row, λ, μ) are negligible at the bounds."""
+        """For each row, whether the weights (row, λ, μ) are negligible at the ends of the grid of nodes."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
-        """Draws of μ and λ from weights (λ, μ), by three uniform numbers (3, draw).
+        """Draws of μ and λ from the weights (λ, μ) of nodes; ``u`` (3, draw) are uniform random numbers.
 
-        λ is drawn first, and then μ at one of the two nodes next to it. Between nodes, the logarithm of the density is
-        interpolated linearly.
+        First λ is drawn. Then μ is drawn at one of the two nodes next to λ. Between nodes, the logarithm of the density
+        is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -81,7 +81,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes, as node and share (draw,)."""
+    """Draw positions between nodes: the node below, and the share of the distance to the next node, both (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """The logarithm of the integrand of one class and column."""
+    """The logarithm of the integrand, for one class and column."""
 
     kappa: float
     a: float
@@ -123,7 +123,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """σ times the first derivative in μ, and -σ² times the second, (λ,)."""
+        """σ times the first derivative in μ, and -σ² times the second derivative in μ, (λ,)."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):
@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes of one class and column, after ``more`` rows in the interval around ``centre``."""
+    """The nodes of one class and column, after adding ``more`` rows in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -217,10 +217,10 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The predictive of one more row in each cell.
+    """The predictive of one further row, whose value lies in a given interval.
 
-    ``centre`` (row, class, column) is in units of the rounding, relative to the prior mean. The belief was updated with
-    ``more`` rows in the cell.
+    ``centre`` (row, class, column) is the middle of the interval minus the prior mean, in units of the rounding.
+    ``more`` is the weight of rows in this interval that the belief has learned in addition.
     """
 
     belief: RoundedNormal
@@ -265,10 +265,10 @@ class Interval:
     def floor(self) -> Array:
         """The t < 0 above which ``along`` exists.
 
-        As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, it becomes exp(-τ G(μ)) with 2 G(μ)
-        = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum of G must be
-        positive. So -t is less than the minimum of (2 G without the cell) / d². Between the ends of intervals this
-        ratio is a quadratic in 1 / (distance from the near end of the cell).
+        As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, the integrand becomes exp(-τ G(μ))
+        with 2 G(μ) = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum
+        of G must be positive. So -t must be less than the minimum of (2 G(μ) at t = 0) / d(μ)². Between the ends of
+        intervals, this ratio is quadratic in 1 / d(μ).
         """
         found = np.empty(self.centre.shape)
         belief = self.belief
@@ -307,9 +307,10 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield (nodes, rows, log weights (row, λ, μ), ln P(cell) or None) after ``more`` rows of each cell.
+        """Yield nodes, rows, log weights (row, λ, μ) after ``more`` rows of the cell, and ln P(cell) or ``None``.
 
-        The nodes of the belief are used for rows whose weights are negligible at the bounds. Other rows get new nodes.
+        A row uses the nodes of the belief if its weights are negligible at the ends of the grid of nodes. Otherwise the
+        row gets new nodes.
         """
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
@@ -359,16 +360,16 @@ NO_MODE = 'the mode of the mean and precision of rounded values has no closed fo
 class RoundedNormal(Prior):
     """(μ, τ) of a Normal whose values are known only up to intervals.
 
-    The density is that of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. The interval of a value is [value,
-    value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to the nearest. Integrals over μ and σ
-    are sums over nodes, with errors of about 1e-12.
+    The density is the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. The interval of a value is
+    [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to the nearest. Integrals over
+    μ and σ are sums over nodes, with errors of about 1e-12.
 
     Parameters
     ----------
     m, kappa, a, b : arrays (class, column)
         See :class:`NormalGamma`.
     unit : array (class, column)
-        The length of the intervals.
+        The length of each interval.
     middle : array (class, column)
         Middle of the interval minus the value: unit / 2, or 0 if values are rounded to the nearest.
     value, count : arrays (class, column, level)
@@ -396,14 +397,14 @@ class RoundedNormal(Prior):
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """Middles of intervals, in units of the rounding, relative to the prior mean."""
+        """Middles of the intervals minus the prior mean, in units of the rounding."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def in_units(self, mu: Array, tau: Array) -> Theta:
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
     def log_p(self, theta: Theta, centre: Array) -> Array:
-        """ln P of intervals around ``centre``, at θ."""
+        """ln P(interval around ``centre`` | θ)."""
         inverse = np.sqrt(theta["tau"]) * self.unit
         return log_interval((centre - ((theta["mu"] - self.m) + theta["low"]) / self.unit) * inverse, inverse)
 
@@ -418,7 +419,7 @@ class RoundedNormal(Prior):
 
     @property
     def log_total(self) -> Array:
-        """ln of the probability of all intervals, (class, column)."""
+        """ln P(all values lie in their intervals), (class, column)."""
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
@@ -494,7 +495,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The lower bound of t for large samples."""
+        """The lower bound of t if samples are large."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -29,7 +29,7 @@ def require_covariance(name: str, value: Array) -> None:
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:
-    """The lower Cholesky root, its inverse, and the log determinant of each matrix; NaN if the matrix is singular."""
+    """The lower Cholesky factor, the inverse of this factor, and ln det of each matrix; NaN if it is singular."""
     d = matrix.shape[-1]
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(matrix, axis1=-2, axis2=-1))
@@ -52,10 +52,9 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower roots, and whether each matrix has a root.
+    """The lower Cholesky factors, and whether each matrix has such a factor.
 
-    A pivot at which LAPACK fails is far below ``SINGULAR`` d. Such a matrix counts as singular even if LAPACK succeeds
-    by rounding, so results do not depend on the other matrices.
+    If LAPACK fails, a pivot is far below ``SINGULAR`` d, so :func:`root` treats the matrix as singular in any case.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -67,9 +66,9 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether the sum is positive definite; ``inverse`` is L⁻¹.
+    """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether L Lᵀ + added is positive definite; ``inverse`` is L⁻¹.
 
-    The eigenvalues of L⁻¹ added L⁻ᵀ keep the digits of a small difference.
+    Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     """
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))
@@ -83,7 +82,7 @@ def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
 
 
 def pymc_root(matrix: Any) -> Any:
-    """The lower root of the inverse."""
+    """The lower Cholesky factor of the inverse of ``matrix``."""
     from pytensor import tensor as pt
 
     return pt.linalg.cholesky(pt.linalg.inv(matrix))
@@ -100,8 +99,8 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model.
 
-    NUTS samples the logarithm of their root: with PyMC's Wishart, NUTS would leave the set of positive definite
-    matrices. ``mean`` (class, column, column) is Ψ⁻¹.
+    NUTS samples :class:`LogRoot`, because with PyMC's Wishart it would leave the set of positive definite matrices.
+    ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform
@@ -111,7 +110,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     below, diagonal = np.tril_indices(d), np.arange(d)
 
     class LogRoot(Transform):
-        """The lower root of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ, with log diagonal, so that cells have similar scales."""
+        """The lower Cholesky factor of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ; the diagonal is replaced by its logarithm."""
 
         name = "logroot"
 

@@ -22,7 +22,7 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of the mean μ of a Normal, with location m + low, and perhaps of other parameters."""
+    """A prior of the mean μ of a Normal, perhaps with other parameters. The location of μ is m + low."""
 
     m: Any
     low: Any
@@ -31,14 +31,14 @@ class Located(Prior):
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """Move the location by ``share`` of its distance to ``mean``."""
+        """Move the location towards ``mean``, by the given ``share`` of the distance."""
         near, gap = share > 0.5, self.gap(mean, low)
         step = np.where(near, low - gap * (1 - share), self.low + gap * share)
         return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
 
     @abstractmethod
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of μ - m, and other parts of θ."""
+        """Draws of μ - m, and of the other parts of θ."""
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         away, *others = self.draw_away(rng, size)
@@ -54,7 +54,7 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """The maximum of ln L, 0."""
+        """The maximum of ln L, which is 0."""
         return np.zeros(np.shape(d[0]))
 
 
@@ -67,7 +67,7 @@ class Normal(Located):
     m : float, array (class, column) or None
         Location; ``None`` for the pooled mean.
     v : float, array or None
-        Variance. ``None`` is the known variance of one row, so that the prior is worth one row.
+        Variance. ``None`` is the known variance of one row: the prior counts as one row.
     low : array, optional
         Low-order part of the location m + low.
 
@@ -102,7 +102,7 @@ class Normal(Located):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Normal:
-        """The prior whose central interval of probability ``share`` for μ goes from ``low`` to ``high``.
+        """The prior under which μ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
 
         >>> Normal.from_quantiles(160.0, 180.0)
         Normal(m=170, v=36.9612)

@@ -23,9 +23,10 @@ from bayesnb.priors.normal import Located
 class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The formulas
-    need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the weight of
-    the rows, their mean as two floats, and their scatter about the mean (None for a single row).
+    For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The
+    formulas need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the
+    weight of the rows; their mean, as the sum of two floats; and their scatter about the mean (``None`` for a single
+    row).
     """
 
     kappa: Any
@@ -46,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """The increase of ln det(Ψ/2) by t times d, its new value, and whether Ψ stays positive definite."""
+        """After adding t times d: the increase of ln det(Ψ/2), ln det(Ψ/2), and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -67,7 +68,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """Shapes of the Gamma variates that make up a Wishart variate, (ν - k) / 2."""
+        """(ν - k) / 2: shapes of the Gamma variates from which a Wishart variate is computed."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -104,9 +105,9 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
+        """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2). L is not divided by its maximum.
 
-        If ν is large, the difference of the log normalizers is far smaller than either, so it is computed directly.
+        If ν is large, each log normalizer is far larger than their difference, so the difference is computed directly.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -118,7 +119,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """Derivatives of ``along``, for rows without scatter."""
+        """Derivatives of ``along``, if ``scatter`` is 0."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -137,10 +138,10 @@ class UnknownPrecision(Located):
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
 
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
-        """Draws of ln L of rows without scatter.
+        """Draws of ln L, if ``scatter`` is 0.
 
-        If the first axis points along the gap, L depends only on the diagonal of Bartlett's decomposition: independent
-        roots of Gamma variates.
+        Rotate the axes so that the first axis is parallel to the gap. Then L depends on Λ only through the diagonal of
+        Bartlett's decomposition, which consists of roots of independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
@@ -166,21 +167,21 @@ class UnknownPrecision(Located):
 class NormalGamma(UnknownPrecision):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    The conjugate prior of a Normal if mean and precision are unknown (Murphy 2007, section 3; BDA3 3.3).
+    This is the conjugate prior of a Normal whose mean and precision are unknown (Murphy 2007, section 3; BDA3 3.3).
 
     Parameters
     ----------
     m : float, array (class, column) or None
         Prior location, in units of the column; ``None`` for the pooled mean.
     kappa : float or array
-        The number of rows that ``m`` is worth.
+        The strength of ``m``, in rows.
     a : float or array
-        Half the number of rows that the variance is worth.
+        Half the strength of the variance, in rows.
     b : float, array or None
-        Half the sum of squares of these rows. ``None`` is a × the pooled variance. If the pooled variance is 0 or
-        unknown, it is replaced by the squared pooled mean, or by 1 if this is 0 too.
+        ``a`` times the prior variance. ``None`` uses the pooled variance. If the pooled variance is 0 or unknown, it is
+        replaced by the squared pooled mean, or by 1 if the pooled mean is 0 too.
     tuned : bool, optional
-        Multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
+        Whether to multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
         Low-order part of the location m + low.
 
@@ -217,7 +218,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """Unit information with three factors that are estimated by evidence: of κ, of a and b together, and of b.
+        """Unit information, with factors of κ, of a and b together, and of b that are estimated from the evidence.
 
         All columns of a feature share these factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
@@ -225,7 +226,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """The prior, worth ``rows`` rows, that predicts a ``share`` of all values between ``low`` and ``high``.
+        """The prior that counts as ``rows`` rows, and predicts a ``share`` of all values between ``low`` and ``high``.
 
         The interval is central.
 
@@ -238,23 +239,23 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The prior worth ``n`` rows like these."""
+        """The prior that counts as ``n`` rows with the mean and the variance of ``rows``."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
     @classmethod
     def reference(cls) -> NormalGamma:
-        """Improper, κ=0, a=-1/2, b=0: the posterior mean of τ is 1 / (variance with divisor N-1)."""
+        """κ=0, a=-1/2, b=0, which is improper. The posterior mean of τ is 1 / (variance with divisor N-1)."""
         return cls(0.0, 0.0, -0.5, 0.0)
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """Jeffreys' rule for μ and τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
+        """The same as :meth:`reference`: Jeffreys' rule, applied to μ and τ separately, gives p(μ, τ) ∝ 1/τ."""
         return cls.reference()
 
     @classmethod
     def flat(cls) -> NormalGamma:
-        """Improper, κ=0, a=1/2, b=0: the posterior mode of τ is 1 / (variance with divisor N)."""
+        """κ=0, a=1/2, b=0, which is improper. The posterior mode of τ is 1 / (variance with divisor N)."""
         return cls(0.0, 0.0, 0.5, 0.0)
 
     def over(
@@ -313,7 +314,7 @@ class NormalGamma(UnknownPrecision):
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def curve(self, t: int = 1) -> tuple[Array, ...]:
-        """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
+        """The Student-t log density of x (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
 
         For t = -1, the curve is the leave-one-out Student-t of a learned row: log_height + exponent ln(1 - ((x - m -
         low) scale)²). The results are NaN if the distribution is improper.
@@ -356,10 +357,11 @@ class NormalGamma(UnknownPrecision):
         return np.where(gain > 1e8 * self.b, after - np.log(self.b), np.log1p(gain / self.b)), after, ~(gain <= -self.b)
 
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
-        """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
+        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of :meth:`drawn_along`.
 
-        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. This is
-        a sum of products of a draw and a cell, so the sum over columns is a matrix product.
+        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. So ln L
+        is a sum of products, each of a factor that depends only on the draw and a factor that depends only on the cell.
+        The sum over columns is therefore a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

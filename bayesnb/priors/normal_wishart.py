@@ -30,8 +30,8 @@ MOST = 1e6
 class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    The conjugate prior if the mean and covariance of d numbers are unknown (BDA3 3.6; Murphy 2007, section 8). The
-    predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is NormalGamma(m, κ,
+    This is the conjugate prior of d numbers whose mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
+    The predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is NormalGamma(m, κ,
     dof / 2, Ψ / 2).
 
     Parameters
@@ -39,18 +39,18 @@ class NormalWishart(UnknownPrecision):
     m : array (column,) or (class, column), or None
         Prior location; ``None`` for the pooled means.
     kappa : float or array (class,)
-        The number of rows that ``m`` is worth.
+        The strength of ``m``, in rows.
     dof : float, array (class,) or None
-        The number of rows that the covariance is worth. ``None`` maximizes the evidence of all classes; it requires
+        The strength of the covariance, in rows. ``None`` maximizes the evidence of all classes; it requires
         ``scale="shared"``.
     scale : array (column, column) or (class, column, column), "shared" or None
-        Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
+        Ψ, which is dof × the prior covariance. ``None`` is dof × the pooled variance of each column, without
         correlations. "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
         Low-order part of the location m + low.
 
     share : array (class,), optional
-        The weight in Ψ of the squares and products of each learned row; 0 unless ``scale="shared"``.
+        The weight of the squares and products of each learned row in Ψ; 0 unless ``scale="shared"``.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """``rows`` imaginary rows with the mean and variance of each whole column, and without correlations.
+        """``rows`` imaginary rows with the mean and variance of each column over all classes, and without correlations.
 
         The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """
@@ -98,28 +98,29 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def shared(cls, dof: float | None = None) -> NormalWishart:
-        """Shrink the covariance of each class towards the covariance within classes, which is worth ``dof`` rows.
+        """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
 
-        A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
-        Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole
-        columns. By default, ``dof`` maximizes the evidence of all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
+        A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
+        (Friedman 1989; Greene and Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the
+        variances of the whole columns. By default, ``dof`` maximizes the evidence of all classes times a hyperprior ln
+        dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalWishart:
-        """The prior worth ``n`` rows like these, an array (row, column)."""
+        """The prior that counts as ``n`` rows with the means and covariances of ``rows`` (row, column)."""
         x = elicitation.rows_like("rows", rows, n)
         return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 
     @classmethod
     def reference(cls) -> NormalWishart:
-        """Improper, κ=0, dof=0, Ψ=0: the posterior mode is the inverse of the covariance with divisor N-1."""
+        """κ=0, dof=0, Ψ=0, improper. The posterior mode of Λ is the inverse of the covariance with divisor N-1."""
         return cls(0.0, 0.0, 0.0, 0.0)
 
     @classmethod
     def flat(cls) -> NormalWishart:
-        """Improper, κ=0, dof=1, Ψ=0: the posterior mode is the inverse of the covariance with divisor N."""
+        """κ=0, dof=1, Ψ=0, improper. The posterior mode of Λ is the inverse of the covariance with divisor N."""
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
@@ -181,7 +182,7 @@ class NormalWishart(UnknownPrecision):
         return per[..., None] * np.diagonal(self.scale, axis1=-2, axis2=-1), of_precision
 
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
+        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹. A is lower triangular with independent cells."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
         shape = (self.nu[..., None] - np.arange(d)) / 2
@@ -241,10 +242,10 @@ def _within(s: Scatter, variance: Array) -> Array:
 
 
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
-    """The ``dof`` with the largest evidence times hyperprior.
+    """The ``dof`` that maximizes evidence × hyperprior.
 
-    With Ψ = dof T, the evidence depends on the data only through eigenvalues relative to T: those of the scatter plus
-    the term for the shift of the mean.
+    Let Ψ = dof T, and M the scatter of a class plus the term for the distance of the mean from m. The evidence depends
+    on the data only through the eigenvalues of T⁻¹ M.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

@@ -39,7 +39,7 @@ NODES = 8
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """Repeat an encoded row, each time with another value of one cell."""
+    """Copy an encoded row once for each of the values of one cell."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():
@@ -59,16 +59,17 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the probability
-    of all other values.
+    """The distribution of a missing cell and the class, given the rest of the row.
 
-    ``x`` is one encoded row. ``log_joint`` maps values to log p(class, row), (value, class). ``log_row`` is log p(row)
-    without the cell.
+    Return the values of the cell; p(class, value | rest), (value, class); and the probability of all other values.
+
+    ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
+    the log probability of the other cells of the row.
 
     Raises
     ------
     ValueError
-        If the counts below 2**20 hold less than 1 - ``TAIL`` of the probability.
+        If the probability of the counts below 2**20 is less than 1 - ``TAIL``.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -112,7 +113,6 @@ def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
 
 
 def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
-    """Quadrature nodes and log weights of panels between the quantiles of each class."""
     drawn = drawn[:, ~np.isnan(drawn).all(0)]
     edges = np.nanquantile(drawn, np.linspace(0, 1, 17), axis=0)
     width = np.maximum(edges[-1] - edges[0], np.finfo(float).eps * np.abs(edges).max(0))
@@ -164,7 +164,7 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        Candidates are its missing cells and the fitted columns that it lacks.
+        The candidates are the missing cells of the row, and the fitted columns that are absent from the table.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -174,23 +174,23 @@ def ask_next(
     -------
     DataFrame (column, ...)
         ``information`` is the expected decrease in the entropy of the class, in nats. With ``costs``, ``saving`` is the
-        expected decrease in the cost of the best decision, ``cost`` is the cost of observing, and ``gain`` is saving
-        minus cost. Observe while the largest gain is above 0.
+        expected decrease in the cost of the best decision, ``cost`` is the cost of observing the column, and ``gain``
+        is ``saving`` minus ``cost``. Observe while the largest gain is above 0.
 
-        ``attrs["entropy"]`` is the entropy of the class before the observation, ``attrs["left_out"]`` the largest
-        probability that a sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that cannot be
+        ``attrs["entropy"]`` is the entropy of the class before the observation. ``attrs["left_out"]`` is the largest
+        probability that a sum or an integral left out. ``attrs["not_asked"]`` lists the missing columns that cannot be
         ranked, such as bags of words.
 
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row, ``costs`` are invalid, or ``feature_costs`` are given without ``costs``, lack a
-        missing column, or name an unknown column.
+        If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` are given without ``costs``,
+        have no entry for a missing column, or have an entry for an unknown column.
 
     Notes
     -----
-    Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking looks one answer ahead, so two
-    columns that are informative only together both rank low.
+    Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking considers one observation at a
+    time. Two columns that are informative only together both rank low.
 
     References
     ----------
@@ -263,7 +263,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """As :func:`joint_of`, for a missing cell; ``before`` is log p(class, row), (class,)."""
+    """Call :func:`joint_of`. ``before``, (class,), is log p(class, row) with the cell missing."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -272,7 +272,7 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, if the cell may also turn out to be missing (the last value)."""
+    """As :func:`joint_of_cell`, but the last value means that the cell turns out to be missing."""
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
     _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
@@ -283,7 +283,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """A function from values of one cell to log p(class, row), (value, class)."""
+    """Return a function of values of one cell. It computes log p(class, row) with each value, (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
         # The terms of the other features do not change.
@@ -328,7 +328,7 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
     },
 )  # fmt: skip
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
-    """Choose the rows without a label to label next, the best first.
+    """Choose which unlabelled rows to label next, the best first.
 
     The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
     Houlsby et al. 2011).
@@ -341,13 +341,13 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c
         (Desautels et al. 2014), so that a batch is not n copies of one row.
     draws : int
-        Number of draws of the parameters, the same for all rows.
+        Number of draws of the parameters. All rows use the same draws.
 
     Returns
     -------
     DataFrame (row, ...)
-        In the order of choice, with the index of ``X``. ``information`` is in nats at the time of the choice.
-        ``prediction`` and its ``probability`` are by the classifier before any choice.
+        The chosen rows in the order of choice, with the index of ``X``. ``information`` is the criterion, in nats, when
+        the row was chosen. ``prediction`` and its ``probability`` come from the classifier before any choice.
 
     Raises
     ------
@@ -394,7 +394,6 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
 
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
-    """The classifier after learning a row with its class probabilities as weights."""
     posterior = classifier.posterior
     seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))

@@ -4,7 +4,7 @@ A row x without a label is data too. Conditioning on x gives a mixture over the 
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D). So answers about a row
+Only under this posterior, the mean of p(c | x, θ) is the predictive probability p(c | x, D). So answers about a row
 condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
 """
 
@@ -41,7 +41,7 @@ class Believed:
 
     ``plug_in`` are the plugged-in parameters, ``None`` for "predictive". ``dependence`` is ``None`` for naive Bayes.
     ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
-    what the posterior conditions on besides the learned data.
+    "row" if the posterior also conditions on the row to predict, otherwise "data".
     """
 
     posterior: Posterior | DrawnPosterior
@@ -52,7 +52,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate; ``ValueError`` if it does not exist for these data."""
+        """A copy with another estimate. Raises ``ValueError`` if that estimate does not exist for these data."""
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
             require_prior(estimate)
@@ -62,12 +62,12 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with another dependence, ``None`` for naive Bayes, and with the default ``given``."""
+        """A copy with another dependence (``None`` for naive Bayes) and the default ``given``."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``, unless None; ``ValueError`` for "row" if terms have exponents."""
+        """A copy with another ``given``; None keeps it. Raises ``ValueError`` for "row" if terms have exponents."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -87,7 +87,7 @@ class Believed:
 
     @property
     def of_forests(self) -> bool:
-        """Whether the model is an average over forests, which has no exponents."""
+        """Whether the model is an average over forests. Such a model has no exponents."""
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
@@ -111,7 +111,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """The point of the exponents that the estimate plugs in; ``None`` to average over their posterior."""
+        """Whether the estimate plugs in the mode or the mean of the exponents; ``None`` if they are integrated out."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 
@@ -138,7 +138,7 @@ class Believed:
         return logsumexp(joint, axis=1, keepdims=True) + log_proba
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row | data) of naive Bayes, parameters integrated out, (row, class)."""
+        """log p(class, row | data) of naive Bayes with the parameters integrated out, (row, class)."""
         return self.posterior.log_predictive(data, n_rows) + self.offset
 
     def log_proba(self, data: Data, n_rows: int) -> Array:
@@ -169,7 +169,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Names of the terms, their leave-one-out log densities, (row, class, term), and sampled results."""
+        """Names and leave-one-out log densities of the terms, (row, class, term); ``LeftOut`` of sampled features."""
         names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = terms.left_out(self.posterior, data, labels, sampled)
@@ -179,7 +179,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """Exponents and offset of a linear form, (class, column + 1); ``None`` for naive Bayes."""
+        """The exponents of the columns and the offset, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.dependence.spec.forests:
@@ -208,11 +208,11 @@ class Believed:
 
     @cached_property
     def draw_size(self) -> int:
-        """The number of values in one draw of the parameters except ``by_cells``."""
+        """The number of values in one draw of the parameters, without the features in ``by_cells``."""
         return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
-        """Draws of the parameters, and of the exponents, given the data alone."""
+        """Draws of the parameters and exponents, given the data but not the row."""
         theta = self.posterior.draw(rng, (n,), without)
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
@@ -231,11 +231,11 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
+        """Return a function of draws p(c | x, θ), (draw, row, class). It splits the entropy of their mean.
 
-        The result is (row, 2, 3): total, aleatoric and epistemic entropy, and their Monte Carlo standard errors. The
-        epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). Given the row, the mean
-        of the draws is the predictive, exp(``log_p``), (row, class).
+        The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
+        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws
+        are given the row, their mean is exp(``log_p``), (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -259,9 +259,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate plugs in parameters and a class is unknown, or if it plugs in the mode of a sampled
-    feature.
-    """
+    """Refuse a plug-in if a class is unknown, and a mode if a feature is sampled."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "
@@ -275,7 +273,7 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise if the estimate uses no priors: exponents may then have no finite maximum."""
+    """Raise if the estimate uses no priors, because exponents may then have no finite maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

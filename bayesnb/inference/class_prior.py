@@ -19,7 +19,7 @@ from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """Maximum likelihood class frequencies of new rows without labels, if p(x | class) has not changed, by EM.
+    """Maximum likelihood class frequencies of unlabelled new rows by EM, if p(x | class) has not changed.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     prior : array (class,)
         The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
     n_iter : int
-        Number of steps, none of which lowers the objective.
+        Number of steps. No step lowers the objective.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
 
 @question("another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
-    """Return the classifier with another class prior, given the same data.
+    """Return the classifier with another class prior and the same learned rows.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed, and the change of
-        the log class prior is added to their offsets.
+        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed. The change of the
+        log class prior is added to the offsets.
 
     Examples
     --------
@@ -191,8 +191,8 @@ def estimate_class_prior(
     Returns
     -------
     Series (class,)
-        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"). Its ``attrs["mcse"]`` is
-        the largest Monte Carlo standard error of a bound.
+        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"). ``attrs["mcse"]`` is the
+        largest Monte Carlo standard error of a bound.
 
     Notes
     -----

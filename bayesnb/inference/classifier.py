@@ -47,11 +47,11 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which holds no rows and may be shared by threads.
 
-    A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
+    A fitted :class:`bayesnb.BayesianNB` holds a classifier as ``classifier_`` and delegates every question to it.
 
-    ``em`` is the result of EM. The statistics then include expected counts, and ``expected`` is true. ``declared`` are
-    the classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line
-    reads the file. ``record`` holds the name of the table and the scores at its fit.
+    If ``expected`` is true, the statistics include expected counts. ``em`` is the result of EM. ``declared`` are the
+    classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line reads
+    the file. ``record`` holds the name of the table and the scores at its fit.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Classifier(FittedModel):
 
     @property
     def named_classes(self) -> tuple[Any, ...]:
-        """The classes that the user or a prior named, with or without rows."""
+        """The classes that the user or a prior named, even if they have no rows."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
 
     @property
@@ -177,7 +177,7 @@ class Classifier(FittedModel):
         return data
 
     def require_offset_of(self, table: Table) -> None:
-        """Raise ``ValueError`` unless the table has a row for each class prior per row."""
+        """Raise ``ValueError`` if each row has a class prior and the table has another number of rows."""
         each = np.shape(self.offset)[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
@@ -192,7 +192,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """As :meth:`encoded`, for the labelled rows; ``ValueError`` if a row cannot be left out."""
+        """As :meth:`encoded`, for the labelled rows only. Raises ``ValueError`` if a row cannot be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -210,7 +210,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, with the results of sampled features; ``refit`` samples them again."""
+        """As :meth:`log_left_out`, with a ``LeftOut`` per sampled feature. ``refit`` samples these features again."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -273,7 +273,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If terms have exponents, or if the estimate is a mode, which draws do not have.
+            If terms have exponents, or if the estimate is a mode, because draws have no mode.
         """
         self.require_one_class_prior("from_draws")
         self.believed.require_naive("draws of the parameters do not include the exponents")
@@ -287,10 +287,10 @@ class Classifier(FittedModel):
     def exponents_(self) -> pd.DataFrame:
         """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes.
 
-        Columns are posterior ``mean`` and ``sd``, ``lower`` and ``upper`` ends of the 89 % interval, and
-        ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is
-        the total weight of the rows that taught the exponents. ``attrs["older"]`` is true if rows were learned or
-        forgotten since.
+        Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
+        ``log_bayes_factor``, in nats, compares a learned exponent with an exponent fixed at its prior mean.
+        ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
+        true if further rows were learned or forgotten after the exponents were learned.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class Classifier(FittedModel):
 
     @property
     def log_evidence_(self) -> Evidence:
-        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
+        """Log marginal likelihood of the learned rows: ``.joint`` is log p(X, y), and ``.conditional`` is log p(X | y).
 
         With a ``dependence``, the evidence is still that of naive Bayes, because exponents do not define a density of
         the columns. To compare dependences, use ``evaluate`` with ``cv=5``.
@@ -324,7 +324,7 @@ class Classifier(FittedModel):
         Raises
         ------
         AttributeError
-            If it does not exist: if a prior is improper, a feature is sampled, or some learned rows had no label.
+            If a prior is improper, a feature is sampled, or some learned rows had no label.
 
         Examples
         --------
@@ -343,7 +343,7 @@ class Classifier(FittedModel):
 
     @property
     def choice(self) -> FamilyChoice:
-        """The families chosen from the first rows, and all candidates; raises ``AttributeError`` if none was chosen.
+        """The families chosen from the first rows, and all candidates; ``AttributeError`` if no family was chosen.
 
         Examples
         --------
@@ -374,7 +374,7 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The square of a distance overflows from 1e154 standard deviations on.
+    The overflow begins at a distance of 1e154 standard deviations.
 
     Examples
     --------
@@ -399,7 +399,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method: raise ``FarRowError`` if some impossible rows have a predictive probability above 0."""
+    """Decorate a method to raise ``FarRowError`` if an impossible row has a predictive probability above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -417,7 +417,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn once about all columns with rows whose leave-one-out is unreliable."""
+    """Warn once about all columns in which the leave-one-out of some rows is unreliable."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(

@@ -35,7 +35,7 @@ NUMBERS = 2**24
     },
 )  # fmt: skip
 def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
-    """How informative each column is about the class by itself, and what is lost without it.
+    """How informative each column is by itself, and how much the log loss increases without the column.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     -------
     DataFrame (column, ...)
         The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from the class
-        frequencies to a model with only this column. ``without`` is the increase in log loss without this column,
-        negative if leaving it out helps. ``alone_se`` and ``without_se`` are standard errors. ``attrs["says"]`` is a
-        sentence. For naive Bayes, it names columns that are better left out.
+        frequencies to a model with only this column. ``without`` is the increase in log loss without this column. It is
+        negative if leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors. ``attrs["says"]``
+        is a sentence. For naive Bayes, the sentence also names columns that are better left out.
 
     Notes
     -----
@@ -96,7 +96,6 @@ def _error(gains: Array) -> float:
 
 
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:
-    """A sentence that names the most informative columns, and for naive Bayes also the harmful ones."""
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
     named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())

@@ -31,8 +31,9 @@ class CompiledClassifier:
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
-    second sum is over columns k of zeros and ones, levels, or counts below 256. Any other row, such as a row with a
-    missing cell, is passed to ``classifier``. So predictions, warnings and errors are the same as the classifier's.
+    second sum is over columns k of zeros and ones, levels, or counts below 256. Rows that the formula does not cover,
+    such as rows with a missing cell, are passed to ``classifier``. So predictions, warnings and errors are the same as
+    the classifier's.
 
     Examples
     --------
@@ -136,7 +137,6 @@ LEAST, MOST = float(reading.LEAST), float(reading.MOST)
 
 
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
-    """The values at these positions as numbers; ``TypeError`` for anything else."""
     picked = values if len(places) == len(values) else [values[k] for k in places]
     x = np.array(picked)
     if x.ndim != 1 or x.dtype.kind not in "fiub":
@@ -161,8 +161,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row, if the family of a column has neither a Normal or
-        Student-t density nor a table of values, or if a column is read as dates, numbers with marks or several choices.
+        If the model has a ``dependence`` or a class prior per row. If the family of a column has neither a Normal or
+        Student-t density nor a table of values. If a column is read as dates, numbers with marks or several choices.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log density at the centre of Normal columns, then their ``curves``, each (class, column)."""
+    """The log density at the centre of each Normal column, then the ``curves``; (class, column) each."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
@@ -228,7 +228,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table can hold the densities: discrete values, with one density per value and class."""
+    """Whether a table can hold the densities: the values are discrete, and each has one density per class."""
     family = feature.family
     return family.support in (ZEROS_AND_ONES, LEVELS, COUNTS) and family.exact and not feature.exposure
 

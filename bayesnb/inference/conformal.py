@@ -27,10 +27,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of known rows, (new row, class) each, compared with a new row of each class.
+    """How many known rows conform less than, or as much as, a new row with each class.
 
-    ``less`` counts the known rows that conform less than the new row, ``equal`` those that conform equally, and
-    ``rows`` all known rows.
+    All arrays are (new row, class). ``less`` counts the known rows that conform less than the new row. ``equal`` counts
+    the known rows that conform equally. ``rows`` counts all known rows.
     """
 
     less: Array
@@ -63,7 +63,9 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """Count the known rows with a higher score than each new row (they conform less), and those with an equal score.
+    """For each new row, count the known rows with a higher score, and those with an equal score.
+
+    A row with a higher score conforms less.
 
     Column c of ``known``, (row, class), is compared with column c of ``new``, (new row, class). ``codes``, (row,), are
     the classes of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
@@ -81,7 +83,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
-    """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
+    """Counts of full conformal prediction: the new row, with each candidate class, is added to the learned rows.
 
     References
     ----------
@@ -117,7 +119,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Leave-one-out log densities of a feature in each learned row, given D and given D with one more row."""
+    """Leave-one-out log densities of a feature in the learned rows, without and with the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).
@@ -135,7 +137,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """log p(class), (row, class), without the row's label and with one more label of the candidate class."""
+    """log p(class), (row, class), after removing the row's label and adding a label of the candidate class."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -160,8 +162,9 @@ GUARANTEES = {
 class Conformal:
     """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
-    Use ``conformal(clf, X, y)`` to make one. ``by_class`` is true if the guarantee holds within each class. ``scores``,
-    (row,), are the nonconformities of the known rows. They are None for "full", which uses ``data`` instead.
+    ``conformal(clf, X, y)`` returns this object. ``by_class`` is true if the guarantee holds within each class.
+    ``scores``, (row,), are the nonconformities of the known rows. ``scores`` are None for "full", which uses ``data``
+    instead.
 
     Examples
     --------
@@ -237,15 +240,15 @@ class Conformal:
         ----------
         X : table
         coverage : float
-            The share of rows whose set should contain their class; above 0 and below 1.
+            The share of rows whose set should contain the true class; above 0 and below 1.
         smoothed : bool
-            As in :meth:`p_values`; the coverage is then exact.
+            As in :meth:`p_values`. Smoothing makes the coverage exact.
 
         Returns
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual with every
-            class. With fewer than 1 / (1 - coverage) - 1 known rows to compare with, a class is in every set.
+            class. If a class is compared with fewer than 1 / (1 - coverage) - 1 known rows, it is in every set.
 
         Examples
         --------
@@ -265,20 +268,21 @@ class Conformal:
 def conformal(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by_class: bool = False, method: Method = "full"
 ) -> Conformal:
-    """Calibrate sets of classes with known rows, so that they contain the true class as often as requested.
+    """Calibrate sets of classes with known rows, so that the sets have the requested coverage.
 
     The guarantee of the sets assumes only that the rows are exchangeable. See ``docs/how-to/guaranteed-sets.md``.
 
     Parameters
     ----------
     X, y, sample_weight
-        Known rows: exactly the learned rows, or for "split" rows that were not learned. Weights must be whole numbers.
+        The known rows: exactly the learned rows. For "split", rows that were not learned. Weights must be whole
+        numbers.
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
-        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, as fast as predicting, but
-        without a guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact, even with a
+        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. It is as fast as predicting,
+        but has no guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact, even with a
         ``dependence``.
 
     Returns
@@ -289,12 +293,12 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing; for "full" and "loo" also if the class counts show
-        that these are not the learned rows, a feature is sampled, or the model has a ``dependence``.
+        If a weight is not a whole number, or a label is missing. For "full" and "loo" also if the class counts differ
+        from the learned rows, a feature is sampled, or the model has a ``dependence``.
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others. Such scores give the smallest
+    The score of a row with a class is minus the log-odds of the class against all others. This score gives the smallest
     sets on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do not
     depend on the learned rows.
 

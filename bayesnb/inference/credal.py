@@ -56,10 +56,10 @@ CELLS = 2**18
 class Bounds:
     """The logarithms f and h of the smallest and largest J ∝ p(class, row), as functions of the share t.
 
-    ln J is a part that does not depend on t plus a part that does. ``low`` and ``high``, (row, class), are the first
-    part for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the number of
-    learned cells equal to the row's cell. ``seen``, (class, column), is the number of learned cells. ``rows``,
-    (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class probabilities.
+    ln J is a part without t plus a part with t. ``low`` and ``high``, (row, class), are the part without t for the
+    smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells
+    equal to the row's cell. ``seen``, (class, column), is the number of learned cells. ``rows``, (class,), are the
+    class weights, or ``None`` if ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array
@@ -75,11 +75,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """Log of the smallest J ∝ p(class, row) at shares t, (..., row, class), and its derivative in t."""
+        """At shares t, (..., row, class): the log of the smallest J ∝ p(class, row), and the slope of this log in t."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """Log of the largest J ∝ p(class, row) at shares t, and its derivative in t."""
+        """At shares t: the log of the largest J ∝ p(class, row), and the slope of this log in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -125,7 +125,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point where a condition that holds at ``low`` stops holding."""
+    """Bisect to the point at which a condition stops holding. It holds at ``low``."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -147,7 +147,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, (c, row), and the log-odds against c at the shares t that follow from μ, (c, row)."""
+        """Whether μ is too small, and the log-odds against class c at the shares t for this μ; (c, row) each."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -176,7 +176,7 @@ def _lower(bounds: Bounds) -> Array:
         others = np.arange(classes) != c
 
         def odds(t: Array, c: int = c, others: Array = others) -> Array:
-            """ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)) at shares t, (..., row, class), as (..., row)."""
+            """At shares t, (..., row, class): the log-odds ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)), (..., row)."""
             return np.logaddexp.reduce(bounds.h(t)[0][..., others], axis=-1) - bounds.f(t)[0][..., c]
 
         alone = np.tile(np.eye(classes)[c], (n, 1))
@@ -195,7 +195,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """The shares t after the exchange between classes a and b that maximizes ``value``."""
+    """The shares t after moving share between classes a and b so that ``value`` is largest."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -252,10 +252,11 @@ def predict_credal(
     X : table
         The rows to predict.
     s : float or None
-        The total concentration of the Dirichlet priors in the set, usually 1 or 2. It applies to the classes and to
-        every column of levels or of zeros and ones. Other columns keep their fitted prior. With ``s=None``, all do.
+        The total concentration of the Dirichlet priors in the set, usually 1 or 2. This concentration applies to the
+        classes and to every column of levels or of zeros and ones. Other columns keep their fitted prior. With
+        ``s=None``, the classes and all columns keep their fitted prior.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters, which vary independently for each class and column.
+        Intervals of hyperparameters. The hyperparameters of each class and column vary independently.
     missing : {"ignored", "any"}
         Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
         Zaffalon 2008).
@@ -269,8 +270,8 @@ def predict_credal(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, the estimate plugs in a point,
-        or an interval has an infinite end or belongs to a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate plugs in a
+        point. If an interval has an infinite end or belongs to a bag of words.
 
     Examples
     --------
@@ -375,7 +376,7 @@ def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
-    """All completions of missing nominal cells, as rows, and the original row of each."""
+    """The rows with every combination of levels in their missing nominal cells, and the original row of each."""
     whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
     for row in range(n):
         gaps = np.flatnonzero(np.isnan(whole[row]))
@@ -420,7 +421,7 @@ def interval_bounds(
     Raises
     ------
     ValueError
-        If a prior is of an unsupported type or an end is infinite, or if the columns share one θ.
+        If the type of a prior is not supported, an end of an interval is infinite, or the columns share one θ.
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
@@ -435,7 +436,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable if its own concentration is largest and all others smallest."""
+    """A level is most probable if its concentration is largest and all other concentrations are smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 
@@ -447,7 +448,7 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Coordinate search over the hyperparameters of all cells, from every corner and the middle of the intervals."""
+    """Coordinate search over hyperparameters, started at every corner and at the middle of the intervals."""
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
     if not all(np.isfinite(pair).all() for pair in pairs.values()):
@@ -486,7 +487,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
-    """Maximize a function on [0, 1] elementwise: the best point of a grid, then golden sections around it."""
+    """Maximize a function on [0, 1] elementwise: take the best point of a grid, then golden sections around it."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)

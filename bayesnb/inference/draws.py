@@ -32,7 +32,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws of parameters and exponents, the same in every pass."""
+    """Exact posterior draws of parameters and exponents. Every pass makes the same draws."""
 
     believed: Believed
     draws: int
@@ -55,7 +55,7 @@ class PosteriorDraws:
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate functions of draws, (draw, row, class), and of their rows in one pass."""
+        """Evaluate several functions of the draws, (draw, row, class), in one pass."""
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
@@ -76,7 +76,7 @@ class PosteriorDraws:
         return found[..., 0], found[..., 1] * self.widening(data, n_rows, offset)[:, None, None]
 
     def widening(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The ratio of Monte Carlo errors to those of independent draws, (row,)."""
+        """The ratio of the Monte Carlo errors to the errors of independent draws, (row,)."""
         believed = self.believed
         return np.sqrt(self.draws / believed.posterior.effective(believed.power, self.draws, data, n_rows, offset))
 
@@ -88,7 +88,7 @@ class PosteriorDraws:
 
 
 def seed_of_rows(seed: Any) -> int:
-    """The seed of the draws given each row. The state of a Generator does not change."""
+    """The seed of the draws given each row. If the seed is a Generator, its state does not change."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
@@ -100,7 +100,7 @@ def error_ranks(n: int, shares: Array) -> list[Array]:
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """A function for quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """Return a function for quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)
@@ -111,7 +111,7 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """A function for the share of draws in which class ``codes[i]`` is most probable for row i."""
+    """Return a function for the share of draws in which class ``codes[i]`` is most probable for row i."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
@@ -135,8 +135,9 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Given the row, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence, exponents
-    or forests are drawn too. Terms of shapes, pairs and joint columns use their predictive.
+    With ``given="row"``, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence,
+    exponents or forests are drawn too. Terms of shapes, pairs and joint columns are not drawn: they use their
+    predictive.
 
     Parameters
     ----------

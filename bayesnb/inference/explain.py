@@ -139,8 +139,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    If parameters of different columns are dependent, the contributions do not add up to the log-odds. The difference is
-    the entry "(averaging)".
+    If parameters of different columns are dependent, the contributions do not add up to the log-odds. The entry
+    "(averaging)" is the difference.
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -311,7 +311,6 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
 
 
 def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: int) -> Iterator[Contribution]:
-    """Yield an entry for each word that occurs, and for rows with a missing bag."""
     believed, blank = piece.believed, np.flatnonzero(x.missing())
     if len(blank):
         lead = () if theta is None else theta["log_theta"].shape[:-2]
@@ -371,7 +370,7 @@ def explain(
     label : optional
         The class to explain; by default the most probable class.
     against : optional
-        The class to compare it with; by default the most probable of the other classes.
+        The class to compare ``label`` with; by default the most probable of the other classes.
     unit : {"nats", "bits", "decibans"}
         The unit of the log-odds. Ten decibans are a factor of ten.
     prob : float, optional
@@ -387,15 +386,15 @@ def explain(
 
     Notes
     -----
-    With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus its offset, its slope
-    times its value, and its shares of the partitions and of the kernel (Aumann and Shapley 1974). Shapes, pairs, joint
-    columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
+    With a dependence, the entry of a column is a sum: the log-likelihood ratio times the exponent, the offset, the
+    slope times the value, and shares of the partitions and of the kernel (Aumann and Shapley 1974). Shapes, pairs,
+    joint columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
     "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging them in.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
     log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the
-    data, shown under ``value``, is at least 0.1. "(other edges)" are the remaining edges, and all edges with a missing
-    cell.
+    data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of the remaining edges and of all edges
+    with a missing cell.
 
     Examples
     --------
@@ -467,7 +466,6 @@ def explain(
 
 
 def _contrast(classifier: Classifier, log_joint: Array, label: Any, against: Any) -> Array:
-    """The two classes that each row compares, as codes (row, 2)."""
     classifier.require_two_classes()
     normalize(log_joint)
     given = [None if c is None else int(codes_of(classifier.classes, np.asarray([c]))[0]) for c in (label, against)]

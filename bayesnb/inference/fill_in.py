@@ -49,7 +49,7 @@ def fill_in(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     answer : {"summary", "distribution"}
-        "summary" has one line per missing cell, "distribution" one line per possible value of each missing cell.
+        "summary" has one row per missing cell. "distribution" has one row per possible value of each missing cell.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     -------
     DataFrame (row, column)
         NaN at missing cells. A bag of words or a vector is one column under the name of its feature. The surprise of a
-        real column depends on its unit, so compare cells within a column.
+        real cell depends on the unit of the column, so compare cells within a column.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row), under naive Bayes even with a ``dependence``.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). Both terms come from naive Bayes, even with a ``dependence``.
 
     Examples
     --------
@@ -194,7 +194,6 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
 
 def _missing(piece: Any, x: Any, n_rows: int) -> Array:
-    """Rows in which all cells of a piece are missing, (row,)."""
     if piece.family.support is BAG:
         return x.missing()
     known = np.broadcast_to(known_cells(x), (n_rows, 1, columns_in(x)))[:, 0]

@@ -1,4 +1,4 @@
-"""What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors."""
+"""What would change a prediction: removed learned rows, contaminated tables, or powers of the priors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ class Patterns:
     """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
     ``agrees``, (pattern, column), is 1 if the cell equals the cell of the predicted row. ``present``, (pattern,
-    column), is 1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` and
-    ``total``, (column,), are the numbers of agreeing and of known cells, prior concentrations included.
-    ``log_class(k)`` is the term of the class probability after k rows were removed.
+    column), is 1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own``,
+    (column,), is the number of cells that agree. ``total``, (column,), is the number of cells that are not missing.
+    Both numbers include the prior concentrations. ``log_class(k)`` is the term of the class probability after k rows
+    were removed.
     """
 
     # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
@@ -56,14 +57,17 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class without k rows. Per column, ``agreed`` of them agree and ``seen`` are not missing."""
+        """The score of the class without k rows.
+
+        Of the removed cells, ``agreed``, (column,), agree, and ``seen``, (column,), are not missing.
+        """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
 
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows: the score, a bound for any removal of k rows, and each row's pattern."""
+    """A removal of k rows: its score, a bound on the score of any such removal, and the pattern of each removed row."""
 
     score: float
     bound: float
@@ -85,12 +89,11 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the log of a count for the first removed row, and per row for j rows."""
+        """The decrease in the log of a count if one row is removed, and the mean decrease per row if j are."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
     def gains(s: Array, t: Array, j: int) -> Array:
-        """The largest gain of a row of each pattern if j more rows are removed, after s and t."""
         first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
@@ -133,7 +136,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 class Flip:
     """What would change one prediction.
 
-    ``other`` is the prediction without these rows, or None if no removal was found. ``contamination`` is NaN if no
+    ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
     column has levels or zeros and ones. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the
     prediction.
     """
@@ -169,7 +172,7 @@ class Flip:
 
 @question("to know what would change an answer", "why", "checks")
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
-    """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
+    """How few removed rows, how much contamination, or which power of the priors would change a prediction.
 
     The number of rows is proved to be the smallest if all columns have levels or are 0 and 1. Otherwise rows are
     removed one by one, and fewer rows may suffice.
@@ -181,15 +184,15 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     X, y : table and labels
         Exactly the learned rows, each of weight 1.
     limit : int
-        The most rows to remove.
+        The largest number of rows to remove.
 
     Returns
     -------
     Flip
         It prints as a sentence. ``rows`` are the positions in X of the rows to remove; ``at_least`` is a lower bound on
-        their number. ``contamination`` is the smallest ε for which replacing every table p by (1 - ε) p + ε q, for some
-        q, changes the prediction. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction,
-        as in :func:`sensitivity`.
+        their number. ``contamination`` is the smallest weight ε that changes the prediction if every table is mixed
+        with some other table of weight ε. ``prior_power`` is the power nearest to 1 that changes the prediction if all
+        priors are raised to it, as in :func:`sensitivity`.
 
     Raises
     ------
@@ -199,7 +202,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep their scale. A class without rows still exists.
+    Priors keep their scale. A class whose rows are all removed still exists.
 
     References
     ----------
@@ -250,7 +253,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Numbers of agreeing and of known learned cells by feature, (2, class, column), for columns with a table."""
+    """By feature, for columns with a table: numbers of agreeing and of known learned cells, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -277,7 +280,6 @@ def _patterns(
 
 
 def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
-    """The term of the class probability in the score, as a function of k."""
     label = classifier.posterior.label
     if isinstance(label, Dirichlet):
         return lambda k: float(np.log(label.alpha[c] - k))
@@ -313,7 +315,7 @@ def _picked(patterns: Patterns, removal: Removal) -> list[int]:
 def _greedily(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
 ) -> tuple[list[int], int, int | None]:
-    """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead."""
+    """Remove rows until the prediction changes. Each step removes the row that leaves the smallest lead."""
     # All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
     # row.
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
@@ -342,7 +344,7 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε at which the predicted class, with tables (1 - ε) p, ties with another, with (1 - ε) p + ε."""
+    """The smallest ε at which another class, with tables (1 - ε) p + ε, ties with the predicted one, with (1 - ε) p."""
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
@@ -359,7 +361,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 that changes the prediction; NaN if no power in ``POWERS`` does."""
+    """Among the powers of all priors that change the prediction, the one nearest to 1; NaN if there is none."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

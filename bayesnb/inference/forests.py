@@ -18,17 +18,18 @@ from bayesnb.wording import Cure, Message, RefusedError
     columns={"probability": "probability that the columns are joined by an edge, given the class"},
 )
 def forests(classifier: Classifier) -> pd.DataFrame:
-    """The probability of each edge between two columns, of a model with ``dependence="forests"``.
+    """The probability of each edge between two columns in a model with ``dependence="forests"``.
 
     Returns
     -------
     DataFrame (edge, ...)
-        ``first`` and ``second`` are the columns. ``class`` is given if each class has a forest. ``probability`` is the
-        probability of the edge given the data. ``log_bayes_factor``, in nats, is of dependence of the two columns
-        alone. ``attrs["log_gain"]`` is the log evidence minus the log evidence of naive Bayes on the same cells, and
-        ``attrs["log_gain_bounds"]`` are its bounds if the gaps of learned rows were summed over. ``attrs["log_naive"]``
-        is the log probability that there are no edges. ``attrs["strength"]`` and ``attrs["beta"]`` are the
-        hyperparameters with the largest evidence. ``attrs["says"]`` is a sentence.
+        ``first`` and ``second`` are the columns. ``class`` is present if each class has its own forest. ``probability``
+        is the probability of the edge given the data. ``log_bayes_factor``, in nats, compares dependence with
+        independence of these two columns alone. ``attrs["log_gain"]`` is the log evidence minus the log evidence of
+        naive Bayes on the same cells. ``attrs["log_gain_bounds"]`` are the bounds of this difference if missing learned
+        cells were summed over. ``attrs["log_naive"]`` is the log probability that there are no edges.
+        ``attrs["strength"]`` and ``attrs["beta"]`` are the hyperparameters with the largest evidence. ``attrs["says"]``
+        is a sentence.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
+"""The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given θ and added to the learned
 statistics. The resulting posterior predicts rows drawn at the same θ. If the learned rows are passed and there is no
-dependence, further rows are instead resampled from the learned rows by the Bayesian bootstrap (Rubin 1981).
+dependence, further rows are not drawn from the model but resampled from the learned rows by the Bayesian bootstrap
+(Rubin 1981).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at a point θ; ``rows``, (class,), are their numbers.
+    """Draw the statistic of further rows at a point θ. ``rows``, (class,), is the number of further rows.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If
     cells must be drawn one by one, ``read`` encodes them, and ``share`` is not used.
@@ -118,8 +119,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each learned row is predicted while it is left out. Further rows are copies of learned rows,
-        unless there is a ``dependence``. By default all rows are drawn from the model.
+        The learned rows. Each learned row is predicted by the model without the row. Further rows are copies of learned
+        rows, unless there is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -127,7 +128,7 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw. The band covers their mean loss.
+        Number of rows to predict at each draw. The band covers the mean loss of these rows.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -136,14 +137,14 @@ def worth_of_rows(
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
         ``rows`` rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price`` the regret of
-        each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows from which the regret is at
-        most ``bound``, or infinity.
+        each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows after which the regret stays
+        at most ``bound``, or infinity.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, unlabelled rows were learned, each row has its own class prior, a number is negative,
-        or the learned rows are not passed although there is a ``dependence``.
+        If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
+        negative. If there is a ``dependence`` and the learned rows are not passed.
 
     Notes
     -----
@@ -246,7 +247,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """Decrease in each row's expected loss because its label taught the exponents, (row,)."""
+    """The decrease in the expected loss of each row because the exponents were learned from its label, (row,)."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
@@ -261,7 +262,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows from which a regret is at most ``bound``; infinity if no size is large enough."""
+    """The number of further rows after which a regret stays at most ``bound``; infinity if no size is large enough."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

@@ -55,7 +55,7 @@ class Independence:
         term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
-        1, which is naive Bayes.
+        the exponent 1 (naive Bayes).
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
@@ -69,7 +69,7 @@ class Independence:
 
     @property
     def threshold(self) -> float:
-        """The log Bayes factor from which a pair counts as dependent."""
+        """The log Bayes factor above which a pair counts as dependent."""
         # If the Bayes factors had a mean of 1 under independence, any of m pairs would exceed m / 0.05 with probability
         # at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly (``docs/theory/exponents.md``).
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
@@ -81,7 +81,7 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large, or 1."""
+        """The factor by which log-odds of naive Bayes are too large; 1 if they are not."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
@@ -245,7 +245,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The cells of the columns, and the counts of all pairs by coarse and fine cells."""
+    """The cells of the columns, and the counts of all pairs of columns in coarse and in fine cells."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)

@@ -94,7 +94,7 @@ def predict_interval(
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
-        error in the table. ``attrs["note"]`` states if labels were learned as expected counts.
+        error in the table. ``attrs["note"]`` warns if labels were learned as expected counts.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and a note on expected labels if they were learned."""
+    """Add notes to the ``attrs`` of a frame, and a further note if expected labels were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -133,7 +133,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Draws under the posterior of ``given``, and whether to use the saddlepoint formula instead."""
+    """Draws from the posterior of ``given``, and whether to use the saddlepoint formula instead of draws."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -59,7 +59,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the prior, as a posterior without data. A row of weight 2 is two rows.
+    ``before`` holds the priors, as a posterior of no rows. A row of weight 2 counts as two rows.
 
     Raises
     ------
@@ -102,8 +102,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is the probability p_i of the label by a model that was fitted without the row. If classes
-    overlap, some right labels are improbable, as often as p_i implies. Wrong labels are the *excess* of improbable
-    labels.
+    overlap, some right labels have a small p_i. The values p_i imply how many such labels to expect. Improbable labels
+    beyond that number are wrong.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. With a note, the number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels. If there is a note, the number is a rough lower bound."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (
@@ -208,12 +208,12 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        With the index of ``X``, the smallest probability first. ``probability`` is p(y_i | x_i, D without row i) of the
-        ``label``, by the chosen estimate. ``suggested`` is the most probable class, with ``suggested_probability``.
-        ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong
-        labels, and ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two. If the number is only a
-        rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as
-        a sentence.
+        The rows, with the index of ``X``, the smallest probability first. ``probability`` is p(y_i | x_i, D without row
+        i) of the ``label``, by the chosen estimate. ``suggested`` is the most probable class, with
+        ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the
+        expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two
+        rows. If the expected number is only a rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN.
+        ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -223,8 +223,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Notes
     -----
     ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. A share ε of
-    the labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws
-    the right labels, ε and the parameters jointly.
+    the labels is assumed to be replaced by any other class. The prior of ε is uniform from 0 to 1/2. A Gibbs sampler
+    draws the right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).

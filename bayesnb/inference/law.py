@@ -51,7 +51,7 @@ class Law:
     """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for each row of a table.
 
     ``answers`` are draws for outlying rows, where the formula overflows. ``certain``, (row,), is plus or minus infinity
-    if one class is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
+    if one of the two classes is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
     """
 
     answers: PosteriorDraws
@@ -75,13 +75,12 @@ class Law:
         return Law(self.answers, self.formula[rows], self.certain[rows], some, self.offset[rows])
 
     def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
-        """Apply ``ask`` to blocks of rows and join the results, (row, ...)."""
         cuts = slices(len(self.certain), BLOCK)
         return np.concatenate(list(each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)))
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Positions and distributions of the drawn rows, the rows by formula, and the certain rows."""
+        """The positions and the distribution of three kinds of rows: drawn, by formula, and certain."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []
@@ -95,7 +94,6 @@ class Law:
         return parts
 
     def _few(self, rows: Array) -> list[Array]:
-        """Divide rows into parts whose draws fit into memory."""
         return [rows[cut] for cut in slices(len(rows), max(1, CHUNK // (2 * self.answers.draws)))]
 
     def _drawn(self, rows: Array) -> DrawnLogOdds:
@@ -110,7 +108,7 @@ class Law:
 
     @property
     def drawn(self) -> Array:
-        """Whether a row was drawn, (row,)."""
+        """Whether a row uses draws instead of the formula, (row,)."""
         drawn = [np.full(len(rows), isinstance(law, DrawnLogOdds) and len(law.draws) > 1) for rows, law in self._parts]
         return self._joined(drawn)
 

@@ -191,8 +191,7 @@ def _climb(
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). Instead of the sum over
     unlabelled rows, the conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), where r_ic are the
-    responsibilities. The cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) is added to make up for the difference (Neal
-    and Hinton 1998).
+    responsibilities. The missing cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
@@ -211,7 +210,7 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), computed as log p(θ | D) + log p(D), where D are the statistics of ``believed``."""
+    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``."""
     label = believed.label
     total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
     total += label.log_base(believed.statistics.rows)
@@ -236,6 +235,5 @@ def _density(posterior: Prior, theta: Theta, at: Point) -> float:
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:
-    """log Z(posterior) - log Z(prior), where an improper distribution has log Z = 0."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before

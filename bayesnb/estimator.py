@@ -1,4 +1,4 @@
-"""The scikit-learn estimator; each method that learns replaces its one frozen object, ``classifier_``."""
+"""The scikit-learn estimator. Each method that learns replaces the frozen object ``classifier_``."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     Raises
     ------
     RuntimeError
-        If rows are learned while the same thread learns into the same estimator, as an iterator of frames might do.
+        If the same thread is already learning into the estimator, as when an iterator of frames calls ``fit``.
     """
 
     @wraps(verb)
@@ -118,8 +118,6 @@ def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
 class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
-    For each goal, call the method next to it.
-
     *Learn*
 
     * to learn from a table: :meth:`fit`; from more rows: :meth:`partial_fit`; from another model: :meth:`merge`
@@ -132,26 +130,26 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
-        Families of columns, as objects or by short names such as "poisson". Other columns get the family of their type:
-        bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences are ``Text``;
-        numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these defaults. "best"
-        chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also uses whether a cell is missing
-        (:class:`bayesnb.Missing`). Both apply to all columns or to one column.
+        Families of columns, as objects or by short names such as "poisson". Columns that are not named get the family
+        of their type: bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences
+        are ``Text``; numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these
+        defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also uses whether a
+        cell is missing (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
-        ``classes_``.
+        Prior of the class probabilities, Dirichlet(1) by default. Probabilities, by label or in the order of
+        ``classes_``, are known and not learned.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the posterior mean,
         at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a fitted column that a table to predict does not have.
+        How to read a table to predict that lacks a fitted column.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns. A column is missing in rows that do not have it; a word
-        has the count 0 in them.
+        Whether further rows and models may have other columns. In rows that lack a column, its cells are missing; in
+        rows that lack a word, the count of the word is 0.
     unlabelled : label or Unlabelled, optional
-        The value in ``y`` that means "no label", besides missing values, such as -1 in scikit-learn's convention.
+        The value in ``y`` that means "no label", such as -1 in scikit-learn. Missing values always mean it.
         :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
@@ -159,13 +157,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         How features may depend on each other; by default they are independent given the class. With a dependence, each
         term of naive Bayes has an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered"
         has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs
-        of columns. "auto" averages several such models, trees and a linear model by their predictions of held-out rows.
+        of columns. "auto" averages several such models, trees and a linear model; held-out rows decide their weights.
         With at most 4,096 rows, an "auto" model keeps the cells of all rows; "auto-counts" keeps only counts. "forests"
         averages naive Bayes with every forest of edges between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of one more class, for all classes that have no rows, such as a new species. By default its probability
-        follows from the number of rows per class (``docs/how-to/none-of-these.md``). A model with an unknown class has
-        no ``dependence``, and its ``estimate`` is "predictive".
+        The name of one more class, for all classes that have no rows, such as a new species. By default, the
+        probability of this class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``). A model
+        with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -176,7 +174,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
-        The exponents and their uncertainty; absent without a ``dependence`` and with "forests".
+        The exponents and their uncertainty, for every ``dependence`` but "forests".
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : Classifier
         Everything learned, as a frozen object. See :class:`bayesnb.inference.classifier.Classifier`.
@@ -240,9 +238,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
-            Class labels, or the name of their column of ``X``. EM learns from rows without a label (missing, or
-            ``unlabelled``), in memory. For soft labels, in memory, ``y`` holds the probability or the count of each
-            class per row: a frame with a column per class, or an array whose columns are the classes 0, 1, …
+            Class labels, or the name of their column of ``X``. Rows whose label is missing or ``unlabelled`` are
+            learned by EM, in memory. For soft labels, in memory, ``y`` holds the probability or the count of each class
+            per row: a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
             Nonnegative frequency weights, such as how often each row of a table of counts occurred.
 
@@ -251,13 +249,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             If EM did not converge.
 
-        Notes
-        -----
-        EM plugs in the parameters of ``estimate``, or the posterior mean for "predictive".
+        Notes ----- EM plugs in the point of ``estimate``; for "predictive", the posterior mean.
 
-        A class exists while the model contains rows of it, or because it is named: by ``class_prior``, by a feature's
-        prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without
-        rows has the mass that its prior gives it.
+        A class exists if the model contains rows of this class, or if the class is named: by ``class_prior``, by a
+        feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
 
         The result does not depend on how the table is cut into parts. Only the cells of a ``PolyaTree``, the levels of
         an ``Ordinal`` without an order, and the families of "best" depend on the first part.
@@ -315,8 +310,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
         is removed. A level without remaining rows is removed, unless a prior or a categorical type names it, or the
-        model counts cells of shapes and pairs. An inferred column of 0 and 1 that has met another number stays
-        Gaussian.
+        model counts cells of shapes and pairs. A column that became Gaussian because a number other than 0 and 1 was
+        learned stays Gaussian.
 
         Raises
         ------
@@ -366,7 +361,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from all learned rows or a sample of them, in memory.
 
-        Shapes and pairs are counted too if there were no exponents before, or another ``dependence``.
+        Shapes and pairs are counted again if the model had no exponents, or a different ``dependence``.
 
         Raises
         ------
@@ -416,15 +411,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Returns
         -------
         DataTree
-            ``prior``, the parameters, named as by :meth:`sample_posterior`; ``prior_predictive``, the class ``y`` and
-            the cells ``x_…`` of each row, levels and classes as their positions; and, with X and y, ``observed_data``.
+            The group ``prior`` holds the parameters, named as by :meth:`sample_posterior`. The group
+            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row; classes and levels are
+            positions. With X and y, there is a group ``observed_data``.
 
         Raises
         ------
         ImproperError
             If a prior is improper.
         ValueError
-            If a prior is scaled to data, or levels are unknown, and there is no table.
+            If there is no table, and a prior is scaled to data or levels are unknown.
 
         Examples
         --------
@@ -508,7 +504,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """Everything learned, as a frozen object with the same questions. Later rows do not change this object.
+        """Everything learned, as a frozen object that answers the same questions as the estimator. Later rows do not
+        change this object.
 
         Examples
         --------
@@ -581,8 +578,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if ``estimate``, ``class_prior`` or ``unknown`` was changed and is not yet in effect.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. A
+            change of ``estimate``, ``class_prior`` or ``unknown`` that is not yet in effect also raises this error.
 
         Examples
         --------

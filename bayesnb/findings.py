@@ -303,7 +303,7 @@ def examine(
     """The remarks about each column, in the order of the columns.
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
-    be a sample of the ``rows`` of a table. ``declares`` are columns whose categorical types declare their levels.
+    be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types declare their levels.
     """
     from pandas.api import types
 
@@ -349,9 +349,6 @@ def examine(
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
-    """Read numbers with marks or bounds as numbers, and omit dates and choices; return also remarks about these
-    columns.
-    """
     import numpy as np
     import pandas as pd
 
@@ -501,7 +498,7 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
-    """Read markers as missing, as ``--na`` does; a text column becomes numeric if its other cells are numbers."""
+    """Read markers as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
     import pandas as pd
     from pandas.api import types
 
@@ -598,7 +595,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _slips(counts: dict[str, int]) -> dict[str, str]:
-    """Rare levels one typing error away from a level that is twenty times as frequent, and that level."""
+    """Map each rare level to a level that is one typing error away and at least twenty times as frequent."""
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
     found = {}
     for slip, n in counts.items():

@@ -219,8 +219,8 @@ def log_interval(middle: Array, width: Array) -> Array:
 
     An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. For
     an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))). This formula is accurate
-    even if Φ(a) and Φ(b) underflow to 0. For a narrow interval, Taylor's series at the middle is used, because the
-    difference of ln Φ(a) and ln Φ(b) loses digits.
+    even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the middle, because the difference
+    of ln Φ(a) and ln Φ(b) loses digits.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):

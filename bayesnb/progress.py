@@ -50,7 +50,7 @@ class Progress:
         tick()
 
     def said(self) -> str:
-        """What is done, and the remaining time."""
+        """The amount of finished work, and the remaining time."""
         seconds = time.monotonic() - self.begin
         if not self.of:
             return f"{self.done:,} {self.unit}, {self.done / max(seconds, 1e-9):,.0f} a second"
@@ -103,7 +103,7 @@ class _Terminal:
         self.drawn = now
 
     def end(self, job: Progress) -> None:
-        """Remove a job and the jobs within it, and the bars if no job is left."""
+        """Remove a job and the jobs within it. If no job is left, remove the bars."""
         ids = [id(each) for each in self.jobs]
         if id(job) not in ids:
             return

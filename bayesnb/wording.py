@@ -90,7 +90,7 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """Nest the family in another."""
+        """Nest the family of this cure in the family ``kind``."""
         if isinstance(self.value, Spelled):
             return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
@@ -160,7 +160,7 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python", space: str = " ") -> str:
-    """The text of a message, cure, error or warning; ``str`` of any other value.
+    """The text of a message, cure, error or warning. Any other value is converted by ``str``.
 
     ``space`` replaces the spaces within a cure.
     """
@@ -263,7 +263,7 @@ def family_word(family: Any) -> Spelled:
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise ``ValueError`` if the value is not a choice."""
+    """Raise ``ValueError`` if the value is not among the choices."""
     known = [*choices]
     if (value is None or isinstance(value, str)) and value in known:
         return

@@ -129,7 +129,6 @@ def compare(
 def _with_each(
     asked: EstimatorParameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]
 ) -> dict[str, Classifier | str]:
-    """For each dependence, the fitted model, or the reason why the fit is impossible."""
     from bayesnb import learning
 
     found: dict[str, Classifier | str] = {}
@@ -143,7 +142,6 @@ def _with_each(
 
 
 def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
-    """The model without one of its learned rows, or the model itself if the row is the only row of its class."""
     from bayesnb import learning
 
     try:

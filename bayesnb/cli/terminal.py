@@ -130,8 +130,6 @@ def require_stdin() -> None:
 
 
 class _Shown(io.TextIOBase):
-    """A terminal stream that escapes control characters."""
-
     def __init__(self, file: TextIO) -> None:
         self.file = file
 

@@ -152,7 +152,6 @@ def penguins() -> Table:
 
 
 def _known(name: str) -> str:
-    """The name with hyphens; raises ``ValueError`` if no data set has it."""
     known = name.strip().lower().replace("_", "-")
     if known in _TARGETS:
         return known

@@ -36,7 +36,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         True classes.
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. "loo" and an int
-        fit a clone of ``clf``. None means that ``clf`` is fitted and ``X`` and ``y`` are held out.
+        fit a clone of ``clf``. None means that ``clf`` is already fitted, and that ``X`` and ``y`` are held-out rows.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, "loo" is used with another classifier or with a ``dependence``, or a result of
-        ``with_class_prior`` would have to be refitted.
+        fewer rows than there are folds, "loo" is used with a classifier other than BayesianNB or with a ``dependence``,
+        or a result of ``with_class_prior`` would have to be refitted.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -183,7 +183,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     ----------
     estimators : {name: classifier}
     X, y, cv
-        As in :func:`evaluate`; the folds are the same for all.
+        As in :func:`evaluate`; all estimators have the same folds.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
         ``difference``, the best log score minus this score, and ``se_difference``, the standard error of the paired
         differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. The log score is -inf if a
-        classifier gives a true class probability 0.
+        classifier gives probability 0 to a true class.
 
     Raises
     ------

@@ -50,10 +50,10 @@ SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 class Comparison:
     """The estimates of one model, and models with dependence, on the same held-out rows.
 
-    ``table`` is the result of :func:`compare_estimates`. ``how`` describes for each line how the rows were held out.
-    ``answers`` holds log p(c, x), (row, class), of each line, and ``absent`` the errors of lines that do not exist.
-    ``prob`` is the probability of the intervals. ``default`` is the line that is recommended unless another line is
-    clearly better. ``scored`` are the positions of the scored rows.
+    ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the names
+    of its rows. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class). ``absent`` holds
+    the errors of estimates that do not exist. ``prob`` is the probability of the intervals. ``default`` is recommended
+    unless another model is clearly better. ``scored`` are the positions of the scored rows.
     """
 
     table: pd.DataFrame
@@ -73,7 +73,7 @@ class Comparison:
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of a line, by default of the recommended line."""
+        """The scorecard of the estimate or dependence ``name``; by default, of the recommended one."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
@@ -83,16 +83,16 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The lines that are worse than the best line by more than two standard errors."""
+        """The estimates and dependences that are worse than the best of them by more than two standard errors."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
     @property
     def recommended(self) -> Any:
-        """The default, or the best of the lines that are clearly better.
+        """The default, or the best of the estimates and dependences that are clearly better.
 
-        Clearly better means that log loss is smaller by more than two standard errors and 0.0005 nats per row. A
-        plug-in of infinite regret is not recommended.
+        Clearly better means a log loss that is smaller by two standard errors, and by 0.0005 nats per row. A plug-in of
+        infinite regret is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:
@@ -165,7 +165,7 @@ class Comparison:
         return str(self.finding)
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers for a paper as a flat frame, one line per estimate or dependence.
+        """The numbers for a paper as a flat frame, one row per estimate or dependence.
 
         Returns
         -------
@@ -255,7 +255,8 @@ class Comparison:
         return f"<p>{escape(self.sentence)}</p>{self._cells().to_html()}<p><small>{escape(self._caption)}</small></p>"
 
     def plot(self) -> Figure:
-        """Plot log loss, Brier score and accuracy of every line, with their intervals; the recommended line is orange.
+        """Plot log loss, Brier score and accuracy of every estimate and dependence, with intervals; the recommended one
+        is orange.
 
         An infinite log loss is an arrow to the right.
         """
@@ -303,7 +304,7 @@ def compare_estimates(
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Scores on held-out rows of each estimate of naive Bayes and of each dependence.
+    """Score each estimate of naive Bayes, and each dependence, on held-out rows.
 
     Parameters
     ----------
@@ -314,11 +315,11 @@ def compare_estimates(
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates. They are scored by five folds, or by two folds from 65,536 rows
-        on. If at most a fifth of all rows is scored, the scored rows are held out once.
-        With up to 600 rows, "auto" and "auto-counts" are scored by the five folds inside their fit.
+        The dependences to compare with the estimates. Dependences are scored by five folds; with 65,536 rows or more,
+        by two. If at most a fifth of all rows is scored, all scored rows are held out of a single fit. With up to 600
+        rows, "auto" and "auto-counts" are scored by the five folds inside their fit.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. The model learns all rows.
+        Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
         Seed of the random draw of rows.
 
@@ -326,9 +327,9 @@ def compare_estimates(
     -------
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
-        ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
-        paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``, the
-        regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
+        ``difference``, the mean log loss minus the smallest mean log loss, and its standard error ``se_difference``
+        from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``,
+        the regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
 
     Examples
     --------
@@ -362,7 +363,8 @@ def comparison(
     prob: float | None = None,
     default: Any = None,
 ) -> Comparison:
-    """The comparison of :func:`compare_estimates`, with the scorecard of each line.
+    """Compare as :func:`compare_estimates` does. The result can also give the scorecard of each estimate and
+    dependence.
 
     Parameters
     ----------
@@ -371,7 +373,8 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The line to recommend unless another line is clearly better; by default the line of ``clf``, or "predictive".
+        The estimate or dependence to recommend unless another is clearly better; by default that of ``clf``, or
+        "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)

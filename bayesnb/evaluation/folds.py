@@ -48,7 +48,7 @@ class Fold:
 def folds_of(
     clf: Any, X: Any, y: Any, cv: Folds | Literal["once"] | Array, scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
-    """The folds of a table, each scored row in one fold, and the true classes of the scored rows.
+    """The folds of a table, and the true classes of the scored rows. Each scored row is in one fold.
 
     ``clf`` may also be the parameters of an estimator. ``cv="once"`` makes one fold, of all scored rows; an array
     (row,) holds the fold of each row.
@@ -129,7 +129,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows, none missing."""
+    """The labels of ``n`` rows; raises an error if a label is missing."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
@@ -191,8 +191,8 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by position if
-    only another classifier can read the cells (images).
+    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by their
+    position if BayesianNB cannot read the cells (images).
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):
@@ -226,9 +226,9 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, int (row,), from random numbers per row.
+    """The fold of each row, int (row,), from one random number per row.
 
-    New names of classes, or another order of equal rows, do not change the folds.
+    The folds do not change if classes get new names, or if equal rows change places.
     """
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
@@ -246,5 +246,5 @@ def _dealt(X: Any, codes: Array, n: int) -> Array:
 
 
 def few_folds(codes: Array) -> int:
-    """Five folds, or as many as the smallest class has rows; at least two."""
+    """Five folds; fewer if the smallest class has fewer rows, but at least two."""
     return max(2, min(5, int(np.bincount(codes).min())))

@@ -48,7 +48,8 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        Transforms the drawn rows before methods see them, for example by repeating columns. It must be invertible.
+        Transforms the drawn rows before methods see them, for example by repeating columns. The transformation must be
+        invertible.
     true : bool
         Whether naive Bayes is true for the transformed rows.
     """
@@ -58,7 +59,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model; its posterior is exact for the rows before ``seen`` transforms them."""
+        """The model. Its posterior is exact for the drawn rows, before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -152,7 +153,7 @@ def laplace(C: float = 1.0) -> Method:
 def venn_abers(classifier: Any) -> Method:
     """The two probabilities of inductive Venn-Abers prediction (Vovk and Petej 2014), as the ends of an interval.
 
-    Half of the rows fit the classifier, the other half calibrate it.
+    The classifier is fitted to half of the rows and calibrated on the other half.
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -203,9 +204,10 @@ def yardstick(
     Parameters
     ----------
     methods : function or {name: function}
-        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. It returns draws of p(1 |
-        row) for the rows ``asked``, (draw, row), or the ends of intervals, (row, 2). At most 400 draws are used.
-        ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
+        A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. The function returns
+        draws of p(1 | row) for the rows ``asked``, (draw, row), or the ends of intervals, (row, 2). At most 400 draws
+        are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``,
+        ``venn_abers``.
     worlds : {name: World}, optional
         ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
     tables : int

@@ -171,7 +171,7 @@ class DrawnPosterior:
 
         The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
         is (J_sc - p_c Σ_k J_sk) / M to first order. The standard error is the standard deviation of these effects,
-        divided by √n. Here n is the smallest effective number of draws, but at most the number of draws.
+        divided by the root of the smallest effective number of draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)

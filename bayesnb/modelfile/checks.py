@@ -97,7 +97,7 @@ def _tuples(value: Any) -> bool:
 
 
 def require_statistics(statistics: Statistics, schema: Schema) -> None:
-    """Raise an error for statistics of other columns, and for numbers that no rows can have produced."""
+    """Raise an error if the statistics have other columns than the schema, or if no rows can have produced them."""
     rows, n = statistics.rows, len(statistics.labels)
     sound = rows.shape == (n,) and rows.dtype == float and (np.isfinite(rows) & (rows >= 0)).all()
     require(sound, f"its rows of the classes are {rows.tolist()[:8]}")
@@ -173,7 +173,7 @@ def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> N
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Raise an error for exponents of other columns, and for counts that no rows can have produced."""
+    """Raise an error if the exponents have other columns than the schema, or if no rows can have these counts."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))
@@ -241,7 +241,6 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
 
 
 def _require_trees(trees: LabelTrees, grid: Grid) -> None:
-    """Raise an error for trees that no rows of this grid can have produced: every path must reach a leaf."""
     columns, cells, left, keys = trees.columns, trees.cells, trees.left, trees.keys
     sizes = grid.widths
     sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, cells, left))

@@ -65,7 +65,8 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read what :func:`packed` wrote: a mapping of "digest", "format", "version" and "content", and the arrays.
+    """Read the bytes of :func:`packed`. Return a mapping of "digest", "format", "version" and "content", and the
+    arrays.
 
     Raises
     ------

@@ -169,7 +169,6 @@ def _shown(found: Independence) -> list[Any]:
 
 
 def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
-    """Mutual information, and whether the pair is dependent, as matrices. Rows start with the second column."""
     place = {column: k for k, column in enumerate(columns)}
     information, dependent = np.zeros((2, len(columns) - 1, len(columns) - 1))
     pairs = found.pairs
@@ -192,9 +191,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
-        the rows of the largest change over the classes. A hollow marker shows the maximum over the rows. At most 30
-        factors are shown, those with the most influential priors.
+        One line per factor of the model, and a last line for all factors together. For each row, the largest change
+        among the classes is taken. A filled marker shows the mean of these changes over rows, a hollow marker the
+        maximum. At most 30 factors are shown, those with the most influential priors.
 
     Raises
     ------
@@ -238,7 +237,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
 
 
 def watch(found: Watch, most: int = 8) -> Figure:
-    r"""Plot the evidence that a stream has left the model, after each row.
+    r"""Plot, after each row, the evidence that a stream no longer follows the model.
 
     Parameters
     ----------
@@ -250,7 +249,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: the log e-value. It crosses the dashed line at an alarm.
+        One line per column and class: the log e-value. At an alarm, this line crosses the dashed line.
 
     Raises
     ------
@@ -289,9 +288,10 @@ def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
     Parameters
     ----------
     found : DataFrame
-        From ``checks.forests(clf)``. If each class has a forest, mean probabilities over the classes are shown.
+        From ``checks.forests(clf)``. If each class has its own forest, the probability of an edge is the mean over the
+        classes.
     least : float
-        Least probability of an edge to draw.
+        The smallest probability of a drawn edge.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     -------
     Figure
         One density per class. Priors are dashed. A panel shows the range of the posteriors, and half of this range on
-        either side.
+        either side of it.
 
     Raises
     ------
@@ -123,7 +123,6 @@ def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str
 
 
 def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequence[Any]) -> None:
-    """Plot densities of draws, (sample, class)."""
     low, high = np.quantile(after, [0.005, 0.995], axis=0)
     low, high = low.min(), high.max()
     everything = after if before is None else np.concatenate([after, before])

@@ -40,9 +40,9 @@ def decision_regions(
     clf : BayesianNB
         A fitted classifier. Its ``estimate`` is used.
     X, y : table and labels
-        Rows to show as points. Rows without both values are omitted.
+        Rows to show as points. Rows that lack one of the two values are omitted.
     features : (column, column)
-        The horizontal and the vertical axis. Use positions if the table has no names.
+        The horizontal and the vertical axis. If the table has no column names, give positions.
     response : {"entropy", "class"}
         The background: entropy of the class probabilities in nats, or the most probable class.
     grid_resolution : int
@@ -96,7 +96,6 @@ def decision_regions(
 
 
 def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
-    """The two columns; raise ``ValueError`` unless both are real numbers."""
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
     owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.named}

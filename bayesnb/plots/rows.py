@@ -41,7 +41,7 @@ def class_probability(
     rows : sequence of int, optional
         Positions of the rows to show; the first 8 by default.
     predictive : array (row, class), optional
-        From ``predict_proba``, for the same rows as ``draws``. Marked with a line and a triangle.
+        From ``predict_proba``, for the same rows as ``draws``. A line and a triangle mark these probabilities.
 
     Returns
     -------
@@ -114,7 +114,8 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     -------
     Figure
         Bars to the right favour the label, bars to the left the other class. Lines are intervals. A missing value has
-        no bar. An infinite contribution reaches the edge of the figure. If both probabilities are 0, the text is 0/0.
+        no bar. An infinite contribution reaches the edge of the figure. The text 0/0 marks a value with probability 0
+        in both classes.
 
     Raises
     ------
@@ -166,7 +167,6 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
 
 
 def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
-    """The contributions for one row, and the two classes."""
     needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
     if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
         raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
@@ -186,7 +186,6 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
 
 
 def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
-    """The prior, the largest contributions, the sum of the others, and the total."""
     require_whole(1, entries=entries)
     columns = lines.index[1:-1]
     if len(columns) <= entries:
@@ -220,7 +219,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Entropies in nats, coloured by predicted class. Dotted lines have equal total entropy.
+        Entropies in nats, coloured by predicted class. On a dotted line, the total entropy is constant.
 
     Raises
     ------
@@ -260,7 +259,6 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
 
 
 def _equal_totals(axes: Axes, right: float, top: float) -> None:
-    """Draw lines of equal total entropy, with labels."""
     from matplotlib.ticker import MaxNLocator
 
     for total in MaxNLocator(7).tick_values(0, right + top):

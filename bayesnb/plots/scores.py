@@ -29,7 +29,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     bins : int
         Number of intervals of equal width.
     code : int, optional
-        Position of a class to compare with the rest; by default the most probable class of each row.
+        Position of the class whose probability is plotted; by default, the most probable class of each row.
     prob : float, optional
         Probability of the binomial error bars; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -87,8 +87,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        The probability of the second of two classes, or of each class in a different colour. Both estimates are equal
-        on the line. Circles mark rows with different predicted classes.
+        With two classes, the probability of the second class. With more, the probability of each class in a different
+        colour. On the line, both estimates are equal. Circles mark rows with different predicted classes.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Each preset uses a plug-in estimate, and counts or smooths the classes like the other library. Most of these libraries
-replace small probabilities by a constant; parameters that ask for this raise an error. Everything else works as usual,
-except for numbers in :func:`weka`: intervals, exact leave-one-out, unlearning, and full Bayes under the same priors by
-``set_params(estimate="predictive")``.
+Each preset uses a plug-in estimate, and counts or smooths the classes like the library that it reproduces. Most of
+these libraries replace small probabilities by a constant; parameters that ask for this raise an error. Intervals, exact
+leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for numbers in
+:func:`weka`.
 """
 
 from __future__ import annotations
@@ -56,11 +56,10 @@ def sklearn(
     ValueError
         For a negative number, or an unknown ``model``.
 
-    Notes
-    -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen levels and
-    those of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights, and in
-    ``partial_fit`` only from the rows of the last call. Here it is the weighted variance of all rows.
+    Notes ----- ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen
+    levels and the levels of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample
+    weights, and in ``partial_fit`` only from the rows of the last call. Here the largest variance is computed from all
+    rows, with their weights.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
         Smoothing of levels; e1071 does not smooth by default.
     threshold, eps : float
         In e1071, ``predict`` replaces probabilities, densities and standard deviations of at most ``eps`` by
-        ``threshold``. Here both must be 0, so that nothing is replaced.
+        ``threshold``. Here ``threshold`` and ``eps`` must be 0, so that nothing is replaced.
 
     Returns
     -------
@@ -109,10 +108,9 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     ValueError
         For a negative number, or a ``threshold`` or ``eps`` that is not 0.
 
-    Notes
-    -----
-    To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's default of
-    0.001, rows differ if a level was unseen in a class, or a density underflows to 0.
+    Notes ----- To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's
+    default threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or
+    with a density that underflows to 0.
 
     In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
 
@@ -145,7 +143,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. Here it must be 0.
+        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. Here ``threshold`` must be 0.
 
     Returns
     -------
@@ -157,10 +155,9 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     ValueError
         For ``usekernel=True``, a ``threshold`` that is not 0, or a negative number.
 
-    Notes
-    -----
-    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
-    row underflow to 0 in all classes. If a number column is constant in a class, both libraries raise an error.
+    Notes ----- To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the
+    probabilities of a row underflow to 0 in all classes. If a number column is constant in a class, klaR and this
+    package raise an error.
 
     Examples
     --------
@@ -194,7 +191,7 @@ def spark(
     Returns
     -------
     BayesianNB
-        Not fitted. The columns of its probabilities are in the order of ``classes_``, which is sorted.
+        Not fitted. The columns of predicted probabilities are in the order of ``classes_``, which is sorted.
 
     Raises
     ------
@@ -258,7 +255,6 @@ def _counted_by_n(var_smoothing: float) -> Gaussian:
 
 
 def _as_in_r(laplace: float) -> ByType:
-    """Families by column type, as in R."""
     number = Gaussian(NormalGamma.reference())
     return ByType(number, Categorical(Dirichlet(laplace)), Bernoulli(Beta(laplace, laplace)), number, None)
 

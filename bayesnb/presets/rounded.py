@@ -23,7 +23,7 @@ CONSTANT = 1e-10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precision(Declared):
-    """The precision h to which values are rounded, (column,) or (class, column); ``None`` finds it from the data."""
+    """The precision h to which values are rounded, (column,) or (class, column). ``None`` computes h from the data."""
 
     h: Any = None
 
@@ -33,9 +33,9 @@ class RoundedGaussian(Pointwise[Precision]):
     """A Normal at Weka's estimates of mean and standard deviation, without a posterior.
 
     The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
-    multiples of h. Mean and standard deviation (divisor: the weight) are computed from the rounded values. The standard
-    deviation is at least h / 6. The probability of a value is that of the interval of width h around the rounded value.
-    *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
+    multiples of h. Mean and standard deviation (divisor: the total weight) are computed from the rounded values. The
+    standard deviation is at least h / 6. The probability of a value is that of the interval of width h around the
+    rounded value. *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples
     --------

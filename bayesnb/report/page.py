@@ -82,7 +82,7 @@ def report(
     explain : int
         Number of most uncertain rows to explain; may be 0.
     by : {"total", "epistemic"}
-        The entropy by which rows are ranked as uncertain.
+        The entropy that ranks rows by uncertainty.
     unit : {"nats", "bits", "decibans"}
         The unit of the contributions.
     prob : float, optional
@@ -101,7 +101,7 @@ def report(
     Returns
     -------
     str
-        The page. Its last section lists the sections that do not exist for the model.
+        The page. The last section of the report lists the sections that do not exist for the model.
 
     Raises
     ------
@@ -181,7 +181,6 @@ def is_report(path: str | Path) -> bool:
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
-    """The class codes of the rows; ``ValueError`` if their counts differ from the learned rows."""
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")

@@ -75,10 +75,8 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content. A text is a paragraph.
-
-    ``lead`` is the first sentence, the answer. ``finding`` is a sentence for the list of findings. A ``folded`` section
-    is shown on demand in HTML.
+    """A heading and its content. A text in the content is a paragraph. ``lead`` is the first sentence, which states the
+    answer. ``finding`` is a sentence for the list of findings. A ``folded`` section is shown on demand in HTML.
     """
 
     title: str
@@ -136,7 +134,7 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def _digits(column: pd.Series) -> int | None:
-    """The decimal places of a column; None if it holds other values than numbers."""
+    """The decimal places of a column; None if a value is not a number."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -213,6 +211,6 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
-    """Write the counts of classes as text; of many classes, only the first."""
+    """Write the counts of classes as text, but at most ``most`` counts."""
     each = [f"{label} {n:,.10g}" for label, n in counts.items()]
     return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

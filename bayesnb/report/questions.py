@@ -101,7 +101,7 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """A section for an answer: a sentence, a picture, the first ``top`` lines of the table, and a legend."""
+    """A section for an answer: a sentence, a picture, the first ``top`` rows of the table, and a legend."""
     shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
@@ -196,7 +196,9 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class, its interval, and the prediction if another class is predicted."""
+    """A sentence with the probability of a class and its interval; if a different class is predicted, also with the
+    prediction.
+    """
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
@@ -206,7 +208,6 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 
 
 def _named(frame: pd.DataFrame) -> Iterator[str]:
-    """The name of each entry, with its value in the row."""
     for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
         text = "" if empty else f"{value:g}" if isinstance(value, float) else str(value)
@@ -215,7 +216,7 @@ def _named(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """The contributions, the largest first, one line for the sum of the smallest, and the total."""
+    """Sort the contributions, the largest first; add the smallest together in one row, and end with the total."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

@@ -81,7 +81,6 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
 
 
 def _confusion(card: Scorecard) -> pd.DataFrame:
-    """The confusion matrix with recall and precision; for many classes, the most confused pairs."""
     if len(card.by_class) > MOST_CLASSES:
         wrong = card.confusion.rename_axis(index="true", columns="predicted").stack().rename("rows").reset_index()
         wrong = wrong[(wrong["true"].astype(str) != wrong["predicted"].astype(str)) & (wrong["rows"] > 0)]

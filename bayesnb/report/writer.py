@@ -61,7 +61,6 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
 
 
 def _in_words(part: Part) -> dict[str, Any]:
-    """The fields and the kind of a part for Markdown; pictures become text."""
     match part:
         case TablePart():
             return {"kind": "grid", "cells": cells_of(part.frame), "caption": part.caption}
@@ -73,7 +72,6 @@ def _in_words(part: Part) -> dict[str, Any]:
 
 
 def _filled(part: Part) -> dict[str, Any]:
-    """The fields and the kind of a part for HTML."""
     match part:
         case Picture():
             image, width, height = svg(part.figure())
@@ -99,7 +97,6 @@ def _letters(cells: CellTexts) -> int:
 
 
 def _places(bars: Bars) -> dict[str, Any]:
-    """The labels of the bars, and the ends of bars and intervals from -100 to 100."""
     numbers = np.array([bars.sizes, bars.lower, bars.upper]).T
     far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
     lines = []

@@ -219,10 +219,7 @@ class Scatter(Centred):
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of a block of rows about the mean of each class.
-
-        The first row of the class is subtracted first, so that the scatter of equal rows is exactly 0.
-        """
+        """The scatter of a block of rows about the mean of each class."""
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
         for c, rows, weight in members.each_class():

@@ -1,5 +1,5 @@
-"""The slow sums: numpy for small tables, compiled loops for large ones.
+"""Sums over many cells: by numpy for small tables, by compiled loops for large tables.
 
-``reading`` codes cells, ``sums`` makes statistics of rows to learn, and ``densities`` and ``sparse_rows`` compute log
+``reading`` encodes cells. ``sums`` computes statistics of rows to learn. ``densities`` and ``sparse_rows`` compute log
 densities of rows to predict.
 """

@@ -1,8 +1,8 @@
-"""When a loop is compiled, and how rows are divided into blocks and among threads.
+"""Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, gets contiguous arrays, and keeps
-the rules of IEEE arithmetic, because a NaN is a missing value. Blocks depend only on the shape of a table, and the
-results of blocks are joined in order. So results do not depend on the number of threads, to the last bit.
+Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous arrays. It
+obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table, and
+the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def large_enough(cells: float) -> bool:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
+    """Whether to use the compiled form of a loop over ``cells`` cells, if both forms give the same bits.
 
-    Loading the compiler takes about a second, so the compiler is loaded only after numpy has taken about as long. If it
-    is already loaded, loops over ``from_`` cells or more are compiled.
+    Loading the compiler takes about a second. So it is loaded only after numpy has worked for about a second in total.
+    If the compiler is already loaded, loops over ``from_`` cells or more use it.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -89,12 +89,12 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows; a single empty slice if there are no rows."""
+    """Divide rows into slices of at most ``size`` rows; zero rows give one empty slice."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Slices of about ``CELLS`` cells, with ``least`` to ``ROWS`` rows; a single empty slice if there are no rows."""
+    """Divide rows into slices of about ``CELLS`` cells, and of ``least`` to ``ROWS`` rows."""
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 
@@ -122,7 +122,7 @@ _limited = Lock()
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Limit the matrix library and :func:`each` to one thread; the last caller removes the limit."""
+    """Limit the matrix library and :func:`each` to one thread, until no caller is inside this context."""
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
     try:
@@ -138,7 +138,7 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """A pool of threads that is not shared with a forked process."""
+    """A pool of threads; a forked process makes a new pool."""
     return ThreadPoolExecutor(n, WORKER)
 
 

@@ -1,4 +1,4 @@
-"""Compile loops: the only module that imports numba."""
+"""Compile loops. Only this module imports numba."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, for the types of its first arguments; cached on disk if possible."""
+    """Compile a loop for the types of the arguments of its first call; cache the machine code on disk if possible."""
     _called(kind)
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)

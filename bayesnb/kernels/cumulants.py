@@ -1,4 +1,4 @@
-"""Log moments of cells with two derivatives, for many exponents."""
+"""Log moments of cells, with two derivatives, for many exponents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The remainders of Stirling's formula, ψ(z) - ln z and ψ'(z) for z >= ``SHIFT`` (Abramowitz and Stegun 6.1.41,
-    6.3.18, 6.4.12).
+    """The remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z) for z >= ``SHIFT``.
+
+    See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     """
     r = 1.0 / z
     series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
@@ -31,9 +32,9 @@ def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
 def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
-    With R the remainder of Stirling's formula, given as ``rest`` = R(a), the first number is (a - 1/2) ln(1 + s/a) + s
-    (ln(a + s) - 1) + R(a + s) - R(a). These terms do not cancel for large a. A small a + s is first raised to ``SHIFT``
-    by Γ(z + 1) = z Γ(z).
+    Let R be the remainder of Stirling's formula; ``rest`` is R(a). The first number is (a - 1/2) ln(1 + s/a) + s
+    (ln(a + s) - 1) + R(a + s) - R(a). These terms do not cancel if a is large. If a + s is small, it is first raised to
+    ``SHIFT`` by Γ(z + 1) = z Γ(z).
     """
     z, product, first, second = a + s, 1.0, 0.0, 0.0
     while z < SHIFT:
@@ -71,7 +72,7 @@ def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
 
 
 def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[θ_f^t] with its derivatives, (3, row, class); ``own`` and ``total`` end in (a, ln a, R(a))."""
+    """Σ_f ln E[θ_f^t] and two derivatives in t, (3, row, class), with ``own`` and ``total`` as in :func:`_chances`."""
     if not compiled:
         with np.errstate(all="ignore"):
             mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
@@ -85,7 +86,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) hold a, ln a and R(a).
+    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) hold the parameters a with ln a
+    and R(a).
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):
@@ -106,7 +108,7 @@ def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
 
 
 def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[p(x_f | μ, τ)^t] with its derivatives, (3, row, class)."""
+    """Σ_f ln E[p(x_f | μ, τ)^t] and two derivatives in t, (3, row, class)."""
     if not compiled:
         with np.errstate(all="ignore"):
             s = t[..., None]

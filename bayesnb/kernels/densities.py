@@ -1,4 +1,4 @@
-"""Log densities of rows by class, summed over columns."""
+"""Log densities of rows, (row, class), summed over columns."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TILE = 64
 
 @dataclass(frozen=True, eq=False)
 class Students:
-    """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
+    """Student-t log densities: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    Up to ``RUN`` columns of equal power are a run: the sum of their logarithms is the logarithm of the product of their
-    1 + z². ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the run of
-    each sorted column. ``powers`` (run, class) is the power of each run, 0 if a class has fewer runs. ``in_order``
-    holds location, low, scale and top of the sorted columns.
+    Up to ``RUN`` columns of equal power form a run. The product of 1 + z² over the columns of a run needs only one
+    logarithm. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the run of
+    each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with 0.
+    ``in_order`` holds location, low, scale and top of the sorted columns.
     """
 
     location: Array
@@ -55,7 +55,7 @@ class Students:
         return cls(location, low, scale, power, top, order, run, powers, in_order)
 
     def each(self, x: Array) -> Array:
-        """Log density of each cell, (row, class, column); 0 if missing."""
+        """Log density of each cell, (row, class, column); 0 if the cell is missing."""
         away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
         value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
         return np.where(np.isnan(away), 0.0, value)
@@ -63,10 +63,10 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums over columns, (row, class); NaN adds nothing.
 
-        With ``codes``, the classes of learned rows, the sums are leave-one-out densities (row,) of the row's own class:
-        Σ_j top + power ln(1 - z²), or NaN if a z² is 1 or more.
+        If ``codes``, the classes of learned rows, are given, the sums are leave-one-out densities in the row's own
+        class, (row,): Σ_j [top + power ln(1 - z²)], or NaN if any z² is 1 or more.
 
-        The loop stores ∏(1 ± z²) - 1 instead of the product, because this keeps every digit of small z.
+        The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         """
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
@@ -106,10 +106,9 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write ∏ (1 + sign z²) - 1 over the columns of each run, (run, class, row), and Σ top over all columns, (class,
-    row).
+    """Write ``product``, ∏ (1 + sign z²) - 1 over the columns of each run, and ``lead``, Σ top over all columns.
 
-    ``row`` are positions of rows, ordered by class. ``own``, if given, is the only class to compute for each row.
+    ``row`` are positions of rows, ordered by class. If ``own`` is given, only this class is computed for each row.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -186,7 +185,7 @@ def _products_of_runs_in_numpy(
 
 
 def _carried(carried: Array, squares: Array) -> Array:
-    """(1 + carried) ∏ (1 + square) - 1, (row, class), of squares (column, row, class)."""
+    """(1 + carried) ∏ (1 + square) - 1, (row, class); ``squares`` is (column, row, class)."""
     if carried.size <= SHORT:
         each = carried.ravel().tolist()
         for k, line in enumerate(squares.reshape(len(squares), -1).T.tolist()):
@@ -199,7 +198,7 @@ def _carried(carried: Array, squares: Array) -> Array:
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
-    """Σ_j top - ((x - location - low) scale)² / 2, (row, class); NaN adds nothing."""
+    """Σ_j [top - ((x - location - low) scale)² / 2], (row, class); NaN adds nothing."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
     form = _squares if blocks.worthwhile(x.size * len(location)) else _squares_in_numpy
 
@@ -239,8 +238,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        -1 adds nothing. Stored cells of a sparse matrix are ones. ``None``: each row has a value of its own, and the
-        axis "value" of the table is the row.
+        A code of -1 adds nothing. Stored cells of a sparse matrix are ones. ``None`` means that the axis "value" of the
+        table is the row.
     table : array (..., value, class, column)
     """
     if codes is None:
@@ -272,7 +271,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """:func:`gather` for each row's own class, (row,)."""
+    """The result of :func:`gather` in the row's own class, (row,)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):
@@ -293,7 +292,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each after a line for a missing value; return also their first lines."""
+    """Concatenate the tables of all columns, each preceded by zeros for a missing value; return starts and result."""
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
     wide = np.zeros((len(each), columns, n_values + 1, -(-n // multiple) * multiple))
@@ -334,9 +333,9 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """:func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
+    """:func:`gather` for zeros and ones: the sum for a row of zeros, plus a difference for each stored cell.
 
-    Infinite numbers are counted separately, because their differences would be NaN.
+    Infinite numbers are counted separately, because differences of infinite numbers are NaN.
     """
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)

@@ -1,4 +1,4 @@
-"""Sums over all rooted forests of a graph, in logarithms, and draws of forests."""
+"""Logarithms of sums over all rooted forests of a graph, and draws of forests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     """ln Σ over rooted forests of ∏ weights of edges · ∏ ground weights of roots, (...,).
 
     By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian (Kirchhoff 1847; Tutte
-    1948). The entries of this matrix may span e^±1000, so nodes are eliminated one after another. With t = ln(g_k + Σ_i
-    w_ki), node k gives the factor e^t, and its star becomes a mesh with the weights w_ij + w_ki w_kj / e^t and g_i +
-    w_ki g_k / e^t. The rooted forests of the mesh give the rest of the sum. All terms are positive, so no digits are
-    lost.
+    1948). The entries of this matrix may span e^±1000, so nodes are eliminated one after another. Let t = ln(g_k + Σ_i
+    w_ki). Eliminating node k gives the factor e^t, and leaves a graph of the other nodes, with the weights w_ij + w_ki
+    w_kj / e^t and g_i + w_ki g_k / e^t. The sum over the rooted forests of this graph is the other factor. All terms
+    are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
-    """As :func:`log_forests`, if the weight of an edge to the parent, (..., child, parent), depends on its direction.
+    """As :func:`log_forests`, for edges whose weight depends on the direction: ``log_w`` is (..., child, parent).
 
-    The elimination is the same (Tutte 1948): an edge to node k continues to the parent of k.
+    The same elimination works (Tutte 1948): each edge to the eliminated node k becomes an edge to the parent of k.
     """
     w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
     for k in range(log_w.shape[-1]):
@@ -58,8 +58,10 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """For each eliminated node k: the log weights of its star, (..., later), and the share of each weight of the next
-    graph that comes through k, (..., later node, later). The last position is the ground.
+    """The steps of :func:`log_forests`.
+
+    For each eliminated node k: the log weights of its edges, and the share of each weight of the next graph that
+    replaces a path through k.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -72,7 +74,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
-    """The probability that a forest has each edge, (..., node, node): the slopes of :func:`log_forests` in ``log_w``.
+    """The probability that a forest has each edge, (..., node, node): the slope of :func:`log_forests` in ``log_w``.
 
     The slopes are computed backwards through the steps of the elimination.
     """
@@ -94,13 +96,13 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
     """Draw rooted forests with probability proportional to ∏ weights of edges · ∏ ground weights of roots.
 
-    Wilson's (1996) random walks would oscillate e^1000 times between two nodes with a heavy edge. The elimination of
-    :func:`log_forests`, run backwards, integrates these walks out. Direct each edge to the root, and let n be the
-    parent of roots. With node k eliminated, an edge i → j is direct, or it replaces i → k → j, with probabilities
-    proportional to its two weights. Let S be the nodes whose edge was replaced: their parent is k. The parent of k is
-    any node j that is not below S, with probability proportional to w_kj. The reason is that over all acyclic targets
-    of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by
-    Cayley's formula).
+    If two nodes have a heavy edge, Wilson's (1996) random walks would oscillate e^1000 times between them. Running the
+    elimination of :func:`log_forests` backwards integrates these walks out. Edges are directed to the root, and n is
+    the parent of roots. After node k is eliminated, an edge i → j is either an edge of the graph with k, or it replaces
+    i → k → j. The probabilities of both are proportional to the two terms of the weight. Let S be the nodes i with a
+    replaced edge: the parent of these nodes is k. The parent of k is any node j that is not below S, with probability
+    proportional to w_kj. The reason is that over all acyclic targets of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to
+    the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    ``below`` (node + 1) is overwritten: 2 for nodes whose edge is replaced, 1 for other nodes below them.
+    ``below`` (node + 1) is scratch space: 2 marks a node whose edge is replaced, 1 marks other nodes below such a node.
     """
     n = found.shape[1]
     for d in range(len(found)):

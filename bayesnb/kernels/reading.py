@@ -1,4 +1,4 @@
-"""Prepare cells for the sums."""
+"""Encode cells as small whole numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array) -> bool:
-    """Whether a cell is extreme."""
+    """Whether any of :func:`extremes` is true."""
     if x.dtype.kind != "f":
         return False
     if not blocks.worthwhile(x.size):
@@ -46,14 +46,15 @@ def _extreme(x: Array, least: float, most: float) -> bool:
 
 
 def extremes(x: Array) -> Array:
-    """Which cells are infinite, or too large or small to be squared."""
+    """True for cells that are infinite, or too large or too small to be squared."""
     size = np.abs(x)
     return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Codes of a table in two bytes, -1 if NaN, and the largest code; ``None`` unless all cells are whole numbers up to
-    32,767.
+    """Convert a table of whole numbers up to 32,767 to two bytes, -1 if NaN; return also the largest number.
+
+    Return ``None`` if any cell is not such a number.
     """
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
@@ -63,7 +64,7 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes; return the largest, or -2 if a cell is not a small whole number."""
+    """Write the codes; return the largest code, or -2 if a cell is not a small whole number."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
@@ -89,7 +90,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """Whole numbers in each column: ``low + place`` occurs if ``held`` (column, place) is true."""
+    """The whole numbers that occur in each column: ``low + place`` occurs if ``held`` (column, place) is true."""
 
     low: Array
     held: Array
@@ -99,7 +100,7 @@ class Whole(NamedTuple):
 
 
 def whole(x: Array) -> Whole | None:
-    """The whole numbers; ``None`` if there are no rows or a column spans more than ``SPAN`` numbers."""
+    """The whole numbers in each column; ``None`` if there are no rows, or a column spans more than ``SPAN`` numbers."""
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
@@ -121,7 +122,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _mark(x: Array, low: Array, found: Array) -> bool:
-    """Mark the values from ``low`` on; return whether others occur."""
+    """Mark values in ``found``; return whether a value is outside the range of ``found``."""
     outside = False
     for i in range(len(x)):
         for j in range(x.shape[1]):
@@ -147,7 +148,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 def codes(x: Array, held: Whole, table: Array) -> Array:
     """Code of each cell, looked up in ``table`` (column, place).
 
-    If each number is its own code, the cells themselves are returned.
+    If each number equals its code, ``x`` itself is returned.
     """
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
@@ -174,9 +175,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """For each number, count the edges at or below it; return the entry of ``paths`` (edge + 1,) at this count, -1 for
-    NaN.
-    """
+    """The entry of ``paths`` (edge + 1,) at the number of edges that are at or below each number; -1 for NaN."""
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 
@@ -193,8 +192,7 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
     """Write :func:`intervals` to ``found``.
 
-    Comparing with all of some 60 edges takes a fifth of the time of a binary search, whose steps must wait for each
-    other.
+    Each number is compared with all edges. For about 60 edges, this takes a fifth of the time of a binary search.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -212,9 +210,9 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in binary trees with one question per depth, (row, tree).
+    """The node in which each row stops, (row, tree), in binary trees with one question per depth.
 
-    See :class:`bayesnb.dependence.partitions.Partitions`. A code below 0 stops the row.
+    See :class:`bayesnb.dependence.partitions.Partitions`. A row stops at a code below 0.
 
     Parameters
     ----------

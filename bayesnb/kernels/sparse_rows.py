@@ -17,7 +17,7 @@ FACTORIALS = 1024
 
 
 def stored_cuts(x: Any) -> list[slice]:
-    """Blocks of rows of a sparse matrix."""
+    """Divide the rows of a sparse matrix into blocks."""
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
 
 
@@ -31,7 +31,8 @@ def products(x: Any, table: Array) -> Array:
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
     """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x``; ``alpha`` is (class, column).
 
-    With ``codes``, only for the row's own class, (row,), after subtracting ``weight`` times the row's counts from α.
+    With ``codes``, only the row's own class is computed, (row,), after ``weight`` times the row's counts is subtracted
+    from α.
     """
     # The loop adds two classes at once, so an odd number of classes is padded.
     n_classes = len(alpha)
@@ -114,9 +115,7 @@ def _stirling(z: float) -> float:
 
 
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!, perhaps NaN; and 1 if the row holds a fraction, otherwise
-    0.
-    """
+    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!; and 1 if the row holds a fraction, otherwise 0."""
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
 
     def part(cut: slice, found: Array) -> None:

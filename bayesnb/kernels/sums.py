@@ -84,7 +84,7 @@ def _add_stored(
 
 
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
-    """Weight of each value, (class, column, value).
+    """Weight of the rows with each value, (class, column, value).
 
     ``codes`` (row, column) of -1 are not counted. Stored cells of a sparse matrix are ones, other cells are zeros.
     """
@@ -123,10 +123,10 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """Weight of each pair of cells by class, (class, cell), one pair of columns after another.
+    """Weight of each combination of cells of two columns, (class, combination), one pair of columns after another.
 
-    ``codes`` (column, row) of -1 are not counted; ``sizes`` (column,) are numbers of cells; ``columns`` (pair, 2) are
-    the columns of each pair.
+    ``codes`` (column, row) of -1 are not counted. ``sizes`` (column,) are numbers of cells. ``columns`` (pair, 2) holds
+    the pairs of columns.
     """
     if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)
@@ -142,10 +142,9 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    """Weight of each pair of cells of all columns by class, (class, cell, cell).
+    """Weight of each pair of cells from any two columns, (class, cell, cell).
 
-    With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. Sums of ones over a
-    block are exact in single precision.
+    Let z be the indicators of the cells of a row. Then the weights are Σ w z zᵀ over the rows of a class.
     """
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
@@ -168,10 +167,10 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """Sums over each block of rows about a value v of each class and column, (class, 8, column).
+    """For each block of rows, sums of deviations from a value v per class and column, (class, 8, column).
 
-    The eight rows are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its rounding error, and the weight of
-    the values other than 0. NaN adds nothing.
+    The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
+    rounding error; and the weight of the values other than 0. NaN adds nothing.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
@@ -214,9 +213,9 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 @loop
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
-    """The sums of a block about the values ``near``.
+    """Sums, per class and column, of the rows of a block and of their deviations from the values ``near``.
 
-    Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN.
+    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
@@ -256,7 +255,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """``moments`` of a block, to the last bit: a cumulative sum adds row by row."""
+    """The same bits as :func:`_moments`, because a cumulative sum adds row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -1,4 +1,4 @@
-"""Loops over classification trees, without a numpy form."""
+"""Loops over classification trees. These loops have no numpy form."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def grow(
     codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
     classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
 ) -> int:  # fmt: skip
-    """Grow one tree and return its number of nodes; ``rows``, the rows to use, are reordered in place.
+    """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
-    For each column, a node hashes the key of the column and the sum of the keys of its rows. It tries the columns with
-    the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of the keys on both sides
-    breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made. Of two middle cuts,
-    the cut closer to the middle of the column is made; at equal distance, the hash decides. If even the keys are tied,
-    the cuts differ only in names or direction, and the column is not cut.
+    A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. It tries
+    the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of the keys
+    on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made. If this
+    leaves two cuts, the cut closer to the centre of the column is made; at equal distance, the hash decides. If even
+    the keys on both sides are equal, the cuts differ only in names or direction, so the column is not cut.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
-        ``keys`` are row keys already multiplied by the weights; they may depend on labels.
+        ``keys`` are keys of rows, multiplied by the weights; they may depend on labels.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
-        A number that makes the hashes of trees differ.
+        A number per tree, so that the hashes of different trees differ.
     tried : int
         Number of columns that a node tries.
     least : float
-        Smallest weight of rows that are split.
+        A node with a smaller weight of rows is not split.
     column, cell, left : int32 array (node,)
         Output.
     """
@@ -213,10 +213,10 @@ def weigh(
 ) -> None:  # fmt: skip
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
-    On input, ``counts`` (tree, node, class) are the rows that stop in each node; they are overwritten by the rows that
-    reach the node. On output, ``known`` holds the rows that continue to a child. ``of_node``, ``of_known`` and
-    ``below`` (tree, node) hold the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the
-    sum of ``alpha`` (class,).
+    On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
+    node. On output, ``known`` counts the rows that continue to a child. ``of_node``, ``of_known`` and ``below`` (tree,
+    node) are the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the sum of ``alpha``
+    (class,).
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -238,7 +238,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The increase of the log evidence when ``weight`` is added last to class ``own``."""
+    """The log evidence with the rows of ``counts``, minus the log evidence without ``weight`` in class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]
@@ -254,12 +254,13 @@ def answer(
     codes: Array, real: Array, column: Array, cell: Array, left: Array, alpha: Array, strength: float, counts: Array,
     known: Array, of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
 ) -> None:  # fmt: skip
-    """p(class | row), (row, class): the mean over trees of the mean over all prunings of each tree.
+    """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    A learned row is left out: trees that were grown on the row, ``inside`` (row, tree), are skipped, and in the other
-    trees its ``weight`` is subtracted on its path. A row with a missing cell goes to both children, in proportion to
-    the known rows. ``codes`` are (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found``
-    (row, class) is the output. The other arrays are those of :func:`weigh`.
+    A learned row is left out. Trees that were grown on this row, ``inside`` (row, tree), are skipped. In the remaining
+    trees, the ``weight`` of the row is subtracted at every node on its path. If the cell of a row is missing, the row
+    goes to both children, in proportion to the ``known`` counts. ``codes`` are (row, column). ``y`` (row,) is the class
+    of a learned row, -1 for a new row. ``found`` (row, class) is the output. The remaining arrays are as in
+    :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -1,4 +1,4 @@
-"""Numbers as the unevaluated sum of two floats.
+"""Numbers represented as the sum of two floats.
 
 The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971).
 """
@@ -13,14 +13,14 @@ type Array = np.ndarray
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b, rounded, and its rounding error."""
+    """The rounded sum a + b, and its rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a b, rounded, and its rounding error; a and b must be below 2^990 in absolute value."""
+    """The rounded product a b, and its rounding error; the absolute values of a and b must be below 2^990."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low
@@ -32,14 +32,14 @@ def rounded_once(a: float, b: float, c: float) -> float:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """Split a float into two floats with at most 26 significant bits each and the same sum (Veltkamp 1968)."""
+    """Split a float into two floats, each with at most 26 significant bits, whose sum is the float (Veltkamp 1968)."""
     scaled = 134_217_729.0 * a
     high = scaled - (scaled - a)
     return high, a - high
 
 
 class TwoFloat(NamedTuple):
-    """Arrays of numbers high + low, where low is the rounding error of high."""
+    """Arrays of numbers high + low, where high is the rounded number and low is the rounding error."""
 
     high: Array
     low: Array

@@ -1,6 +1,6 @@
 """Sampling the posterior, to check the closed form.
 
-``layout`` names the variables and ``pymc_model`` builds the PyMC model. ``nuts``, ``gibbs`` (for unlabelled rows) and
+``layout`` names the variables. ``pymc_model`` builds the PyMC model. ``nuts``, ``gibbs`` (for unlabelled rows) and
 ``draws`` (exact) sample the posterior. ``trees`` makes ArviZ's ``DataTree``.
 """
 

@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
-Parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo standard error. Draws
-of p(c, x | θ) are averaged before they are normalized.
+Differences of parameters, factors p(x_f | c, D) and class predictives are divided by their Monte Carlo standard errors.
+Draws of p(c, x | θ) are averaged before they are normalized.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ class ConvergenceError(RuntimeError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
-    """The result of a check.
+    """The result of :func:`check`.
 
     Parameters
     ----------
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled and the closed predictive, and the plug-ins "map" and "mean". The plug-ins differ by definition, not
-        by error.
+        The sampled and the closed predictive, and the plug-ins "map" and "mean". The plug-ins differ from the
+        predictive by definition, not by error.
     skipped : int
-        Number of quantities that are not checked, because their tails are too heavy for this number of draws.
+        Number of quantities that are not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        Sampled features; they have no closed form.
+        Sampled features, which have no closed form.
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
@@ -80,7 +80,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """The verdict, with both computing times."""
+        """The verdict, with the times of closed form and sampling."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -106,18 +106,18 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|`` by Bonferroni, valid for dependent quantities."""
+        """The p-value of the largest ``|z|``, with Bonferroni's correction, which is valid for dependent quantities."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
     @property
     def z_limit(self) -> float:
-        """The ``|z|`` with p-value 1e-4; larger values mean disagreement."""
+        """The ``|z|`` whose p-value is 1e-4. Larger values mean disagreement."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property
     def agrees(self) -> bool:
-        """Whether draws and closed form agree, at level 1e-4."""
+        """Whether draws and closed form agree: ``p_value`` is at least 1e-4."""
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
@@ -151,7 +151,7 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
+        """Plot z against normal quantiles, and sampled against closed predictives with error bars of 2 mcse.
 
         Draws and closed form agree if all points of the left panel lie in the grey band.
         """
@@ -179,7 +179,7 @@ class Agreement:
     def plot_parameters(self, most: int = 12) -> Figure:
         """Plot draws of at most ``most`` parameters as histograms, and the closed form (50,000 exact draws) as a line.
 
-        Parameters with the largest difference, in units of its Monte Carlo error, come first.
+        Parameters with the largest ``|z|`` come first.
         """
         from matplotlib.figure import Figure
 
@@ -224,7 +224,7 @@ def check(
     sampler: str = "",
     unjudged: tuple[Any, ...] = (),
 ) -> Agreement:
-    """Compare the closed form with the draws of a tree, for all parameters and the given rows.
+    """Compare the closed form with the draws in ``tree``, for all parameters and for the rows ``data``.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare factors, joints and predictives of rows; return also the number of unresolved comparisons."""
+    """Compare factors, joints and class predictives; return records, number of skipped quantities, and predictive."""
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []
@@ -369,7 +369,7 @@ def _relative(x: Array, mean: Array) -> Array:
 def _resolved(log_moments: Array, n_draws: int) -> Array:
     """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
-    The skewness of the averaged quantity, of mean 1, must be far smaller than √draws.
+    The skewness of the averaged quantity must be far smaller than √draws.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)

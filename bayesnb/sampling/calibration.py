@@ -1,7 +1,7 @@
 """Simulation-based calibration of a configured model.
 
-Each simulation draws true parameters from the prior, then rows given the parameters, then posterior draws given the
-rows. If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
+Each simulation draws true parameters from the prior, rows given these parameters, and posterior draws given these rows.
+If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
 Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based
 calibration).
 """
@@ -39,7 +39,8 @@ class Calibration:
     Parameters
     ----------
     ranks : DataFrame (simulation, quantity)
-        Number of posterior draws below the true value; uniform from 0 to ``draws`` if calibrated.
+        Number of posterior draws below the true value. If the model is calibrated, ranks are uniform from 0 to
+        ``draws``.
     draws : int
         Posterior draws per simulation.
     sampler : str
@@ -51,14 +52,14 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks scaled to 0 to 1, (simulation, quantity), randomized uniformly within each rank with seed 0."""
+        """Ranks scaled to 0 to 1, (simulation, quantity); each rank is randomized up to the next rank, with seed 0."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
     def p_values(self) -> pd.Series:
-        """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
+        """The p-value of each quantity, smallest first; the test of uniform ranks is POT-C (Tesso and Vehtari 2026).
 
-        Under uniform ranks, a p-value below 0.01 has probability 0.01, but below 0.1 about 0.13.
+        If ranks are uniform, p < 0.01 has probability 0.01, but p < 0.1 has about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -67,23 +68,23 @@ class Calibration:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the least uniform quantity by Bonferroni, valid for dependent quantities."""
+        """The smallest p-value, with Bonferroni's correction, which is valid for dependent quantities."""
         return min(1.0, float(self.p_values.iloc[0]) * len(self.p_values))
 
     @property
     def calibrated(self) -> bool:
-        """Whether all ranks may be uniform, at level 1e-4."""
+        """Whether ranks are compatible with uniform ranks: ``p_value`` is at least 1e-4."""
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
-        """All quantities, the least uniform first.
+        """A table of all quantities; the quantity with the least uniform ranks is first.
 
         Returns
         -------
         DataFrame (quantity, ...)
-            ``p_value``; ``centre``, the mean rank from 0 to 1: above 0.5 if draws are too low, below if too high;
-            ``spread``, the standard deviation of the ranks relative to uniform ranks: above 1 if the posterior is too
-            narrow, below if too wide.
+            ``p_value``. ``centre`` is the mean rank on a scale from 0 to 1: above 0.5 if draws are too low, below 0.5
+            if draws are too high. ``spread`` is the standard deviation of the ranks, relative to uniform ranks: above 1
+            if the posterior is too narrow, below 1 if it is too wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
         uniform = np.sqrt((1 - (self.draws + 1.0) ** -2) / 12)
@@ -98,10 +99,11 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
+        """Plot the empirical minus the uniform distribution function of the ranks, in one panel per quantity.
 
-        The posterior is too narrow if the line is first above and then below 0, and too wide in the opposite case. The
-        posterior is shifted if the line stays on one side. ArviZ marks unlikely points and shows p-values.
+        The posterior is too narrow if the line is first above and then below 0. It is too wide if the line is first
+        below and then above 0. The posterior is shifted if the line stays on one side. ArviZ marks unlikely points and
+        shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -131,12 +133,14 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model. Its columns, levels, classes, and scale of priors are used, but not its dependence.
+        A fitted model. The columns, levels, classes, and scale of priors of this model are used, but not its
+        dependence.
     rows : int
-        Rows per simulation. Errors in the prior show only if there are few rows.
+        Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation that is 0.6 of the correct value; 1,000 simulations usually detect 0.8 of it.
+        standard deviation that is 0.6 times the correct value. 1,000 simulations usually detect one that is 0.8 times
+        the correct value.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.
@@ -144,14 +148,15 @@ def calibrate(
         Posterior draws per simulation.
     random_seed : seed
     unlabelled : float
-        For "gibbs": the share of rows without a label.
+        The share of rows without a label, for "gibbs".
     **arguments
         For "nuts", arguments of ``pymc.sample``; for "gibbs", ``tune``.
 
     Returns
     -------
     Calibration
-        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; it prints as one line.
+        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; ``print`` shows one
+        line.
 
     Raises
     ------
@@ -162,10 +167,10 @@ def calibrate(
 
     Notes
     -----
-    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
-    ignores the data would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the
-    choice of test quantities shapes sensitivity). "nuts" uses every tenth draw, and "gibbs" the last state of one chain
-    per draw.
+    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler
+    that ignores the data would appear calibrated (Modrák et al. 2023, Simulation-based calibration checking for
+    Bayesian computation: the choice of test quantities shapes sensitivity). "nuts" uses every tenth draw. "gibbs" runs
+    one chain per draw, and uses its last state.
 
     Examples
     --------
@@ -203,16 +208,16 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that simulates rows and learns from them; ``posterior`` holds the priors at full shape."""
+    """A model that simulates rows and learns from these rows; ``posterior`` holds the priors at full shape."""
 
     posterior: Posterior
     read: Callable[[Any, Array], Any]
 
     @classmethod
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
-        """The simulator of a fitted model, whose priors must be proper.
+        """The simulator of a fitted model. The priors of the model must be proper.
 
-        Class probabilities that are the frequencies of the learned labels stay fixed.
+        If class probabilities are frequencies of the learned labels, all simulations use the same class probabilities.
         """
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)
@@ -248,7 +253,7 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last states of ``draws`` Gibbs chains, without the labels of the first ``hidden`` rows."""
+        """The last states of ``draws`` Gibbs chains; the labels of the first ``hidden`` rows are treated as unknown."""
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 
@@ -273,6 +278,6 @@ def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) 
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """Number of draws below the truth; ties are broken at random."""
+    """Number of draws below ``truth``; ties are broken at random."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

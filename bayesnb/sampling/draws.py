@@ -25,19 +25,20 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
     """The draws of a tree as ``Parameters``, (chain, draw, ...).
 
-    ``tree`` is from ``sample_posterior``, or from ``pymc.sample`` of the same model.
+    ``tree`` comes from ``sample_posterior``, or from ``pymc.sample`` of the same model.
 
     Raises
     ------
     ValueError
-        If the tree comes from a model with other classes, columns or levels.
+        If the classes, columns or levels of the tree are not those of the model.
     """
     return layout.from_variables(variables(tree, posterior, group), layout.blocks(posterior), posterior)
 
 
 def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
-    """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in the order of the
-    model.
+    """The draws of the model's variables in a tree, (chain, draw, ...).
+
+    Classes, columns and levels are in the order of the model.
     """
     if group not in tree.children:
         raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
@@ -78,7 +79,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
 
 
 def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
-    """The draws as a posterior."""
+    """A posterior that consists of the draws in ``tree``."""
     names = layout.dims(layout.blocks(fitted))
     return DrawnPosterior(fitted, parameters(tree, fitted), Convergence.of(tree, names))
 
@@ -88,10 +89,11 @@ def exact(
     rng: np.random.Generator,
     shape: tuple[int, int],
 ) -> dict[str, dict[str, Array]]:
-    """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
+    """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
-    An improper prior has no group. If the posterior itself consists of draws, the first of these draws are the only
-    group. A sampled feature uses the draws of its chains, resampled if there are too few.
+    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, its first draws are
+    returned in the only group "posterior". The draws of a sampled feature come from its chains; if there are too few
+    draws, they are resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -118,10 +120,10 @@ def exact(
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
-    """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
+    """The log prior density of every variable at ``drawn``, (chain, draw, class[, feature]), as in PyMC.
 
-    The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, each density is
-    conditional on the variables that its prior depends on. Known values have no density.
+    The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, the density of a
+    variable is conditional on the variables on which its prior depends. Known class probabilities have no density.
 
     Raises
     ------

@@ -28,7 +28,7 @@ MOST_WRONG = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Draws of a Gibbs sampler.
+    """The result of the Gibbs sampler.
 
     ``proba`` (chain, row, class) is the mean of p(c | x, θ) over the draws of a chain. ``labels`` (chain, draw, row)
     are the drawn classes. ``log_likelihood`` (chain, draw) is Σ log Σ_c p(x, c | θ) over the unlabelled rows.
@@ -40,7 +40,7 @@ class Drawn:
     log_likelihood: Array
 
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
-        """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``."""
+        """Make the groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``."""
         from xarray import Dataset
 
         chains, draws, _ = self.labels.shape
@@ -67,15 +67,15 @@ def sample(
     Parameters
     ----------
     alone : Posterior
-        The posterior given only the labelled rows, with all classes.
+        The posterior given only the labelled rows; it has all classes.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     draws, chains : int
     rng : Generator
     tune : int
-        Steps of each chain before its first draw.
+        Number of steps of each chain before the first draw.
     thin : int
-        Steps from one draw to the next.
+        Number of steps from one draw to the next.
     seen : Labels, optional
         Labels that may be wrong, with row weights. Chains start at these labels. See
         :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
@@ -87,9 +87,9 @@ def sample(
 
     Notes
     -----
-    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). Chains start at draws from ``alone``: r_hat requires starts that are more widely spread than the
-    posterior given all rows.
+    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters
+    (Diebolt and Robert 1994). Chains start at draws from ``alone``, because r_hat requires starting points that are
+    more widely spread than the posterior given all rows.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -141,10 +141,10 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """log p(seen label | class, ε), (chain, row, class), at a draw of the share ε of wrong labels.
+    """Draw the share ε of wrong labels; return log p(seen label | class, ε), (chain, row, class).
 
-    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Without this bound, a chain
-    would stay long at the seen labels if nearly half of them are wrong.
+    ε is at least ``least``, which decreases from 1/2 to 0 in the steps before the first draw. If nearly half of the
+    labels are wrong, a chain without this bound would remain near the seen labels for a long time.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
@@ -167,7 +167,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group features, so that a Gibbs step makes one call per family."""
+    """Group features of the same family, so that a Gibbs step makes one call per group."""
     alike = stacks.stacked(alone.model.features, alone.features)
     given = alone.statistics.about, alone.features, data
     for names, part in stacks.each(alike, n_rows, lambda *part: part, *given):

@@ -1,8 +1,8 @@
 """Which columns of the model share a variable, and the name of each variable.
 
-In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. More than
-``APART`` columns would take PyMC long to compile. So in a larger table, all columns of one kind share a variable, named
-after the kind (``mu_gaussian``), with the columns as a coordinate.
+In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. In a table with
+more than ``APART`` columns, PyMC would take long to compile these variables. So all columns of one kind share a
+variable, which is named after the kind (``mu_gaussian``) and has the columns as a coordinate.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ APART = 24
 class Block:
     """Columns that share variables, or a single column with separate variables.
 
-    ``name`` is the ending of the variable names. ``members`` are the (feature, column) at each position, and
-    ``columns`` their names. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names of each
-    parameter, and ``lengths`` the lengths of axes that only one family has. ``whole`` is true if the columns of the
-    block are one feature and share parameters: the words of a bag, or the columns of a vector. ``apart`` is true for a
-    single column, whose variables have no column axis.
+    ``name`` is the ending of the variable names. ``members`` is the (feature, column) pair of each column, and
+    ``columns`` is the name of each column. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names
+    of each parameter. ``lengths`` holds the lengths of all axes except "class", "column" and "level". ``whole`` is true
+    if the columns of the block form one feature and share parameters: the words of a bag, or the columns of a vector.
+    ``apart`` is true if the block is a single column whose variables have no column axis.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """The feature at an index (class, position, ...) of the block, and the index in the arrays of the feature."""
+        """Convert an index (class, position, ...) of the block to a feature and an index in this feature."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -90,7 +90,7 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """The columns of the block in one array; in ``by_feature``, the last axis of each array is the column."""
+        """The columns of the block in one array. In the arrays of ``by_feature``, the last axis is the column."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
@@ -113,8 +113,9 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
-    levels.
+    """The blocks of a posterior: one per column or sampled feature.
+
+    In a large table, there is one block per family and number of levels.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -210,7 +211,7 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 
 
 def _plain(name: str) -> str:
-    """A column name as an identifier."""
+    """Convert a column name to an identifier."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
 
@@ -234,7 +235,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Draws as variables of the blocks, (draw, class, ...)."""
+    """Convert draws to variables of the blocks, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -252,7 +253,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Give every variable a column axis, after ``lead`` leading axes."""
+    """Insert a column axis into variables without a column axis; ``lead`` is the number of axes of draws."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -305,7 +306,7 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
 
 
 def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Names of the cells of each variable, such as ``mu_gaussian[ant, size]``."""
+    """Names of all entries of each variable, such as ``mu_gaussian[ant, size]``."""
     names = coords(labels, blocks)
     return {
         variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]

@@ -1,6 +1,7 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-Starting points and scales do not change the target of the sampler, so a wrong closed form would still be detected.
+Starting points and scales do not change the distribution that NUTS samples, so an error in the closed form would still
+be detected.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def sample(
 ) -> tuple[Parameters, DataTree]:
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
-    If many rows make the posterior narrow, adaptation from scratch fails. So the sampler uses the covariance of the
-    conjugate posterior and tunes only its step size, in 200 steps.
+    If there are many rows, the posterior is so narrow that adaptation from scratch fails. So the sampler uses the
+    covariance of the conjugate posterior, and tunes only the step size, in 200 steps.
 
     Parameters
     ----------
@@ -47,9 +48,10 @@ def sample(
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        A model in which columns of one kind share variables; by default, it observes the sufficient statistics.
+        A model in which columns of one kind share variables. By default, a model is built that observes the sufficient
+        statistics.
     **arguments
-        Arguments of ``pymc.sample``, which override these settings. nutpie is used if it is installed.
+        Arguments of ``pymc.sample``, which override the settings of this function. nutpie is used if it is installed.
     """
     import pymc as pm
 
@@ -78,7 +80,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values; probabilities of 0 or 1 are moved inside by 1e-12."""
+    """Starting values of a chain; probabilities of 0 or 1 are replaced by 1e-12 or 1 - 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:
@@ -95,8 +97,8 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    Covariances are 0 except within centred log probabilities, and within the means and precisions of a vector of
-    columns.
+    Covariances between variables are 0, except among the probabilities of a simplex, and among the entries of a vector
+    of columns.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

@@ -41,14 +41,14 @@ def build(
     likelihood : {"joint", "rows", "sufficient"}, optional
         As in :meth:`bayesnb.BayesianNB.to_pymc`.
     place : int array (row,), optional
-        Coordinates of the rows; 0, 1, 2, ... by default.
+        Coordinates of the rows, by default 0, 1, 2, ...
     apart : bool, optional
         Whether each column of a small table gets separate variables.
 
     Returns
     -------
     pymc.Model
-        A model of π and the variables of the blocks (:func:`~bayesnb.sampling.layout.blocks`).
+        The variables are π and those of :func:`~bayesnb.sampling.layout.blocks`.
 
     Raises
     ------
@@ -86,14 +86,14 @@ def build(
 
 
 def label_variable(posterior: Posterior) -> Any:
-    """Add π, perhaps as a constant."""
+    """Add π to the open model, as a variable or a constant."""
     with about("class prior", posterior.labels):
         require_sampled(posterior.label_prior)
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add the variables of a block to the open model; return them with a column axis."""
+    """Add the variables of a block to the open model; return the variables, each with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -150,7 +150,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
 def _observe_joint(
     posterior: Posterior, blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array
 ) -> None:
-    """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
+    """Observe a single variable ``y``. Its log density at row i is log p(x_i, y_i | θ).
 
     As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
     classes given the columns.
@@ -188,11 +188,11 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
+    """Build the model of labelled and unlabelled rows; each unlabelled row adds log Σ_c π_c p(x | θ_c).
 
-    Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows, ``data`` the unlabelled
-    rows, and ``weight`` (row,) the power of the likelihood of each. Chains do not converge if two classes have equal
-    priors and no labelled rows.
+    Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows. ``data`` are the
+    unlabelled rows. ``weight``, (row,), is the power of the likelihood of each unlabelled row. Chains do not converge
+    if two classes have equal priors and no labelled rows.
     """
     import pymc as pm
 

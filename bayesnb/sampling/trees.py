@@ -1,8 +1,8 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
-``posterior_predictive``. So these groups have a single variable, the class ``y``, with the log likelihood log p(y | x,
-θ). The subtree ``columns`` holds the columns, and the subtree ``joint`` log p(x, y | θ).
+ArviZ 1 needs a single array in ``log_likelihood``. It looks up every variable of ``observed_data`` in
+``posterior_predictive``. So these three groups have a single variable, the class ``y``. Its log likelihood is
+log p(y | x, θ). The subtree ``columns`` holds the columns. The subtree ``joint`` holds log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ type Groups = dict[str, dict[str, Array]]
 
 @dataclass(frozen=True, eq=False)
 class RowsOfTree:
-    """Rows that a tree describes.
+    """The rows to which a ``DataTree`` belongs.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ def build(
     rows: RowsOfTree | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> DataTree:
-    """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...); ``posterior`` is required.
+    """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...).
 
-    The name of a group may begin with its subtree, as in "columns/log_likelihood". ``rows`` are for ``observed_data``.
-    See :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
+    The name of a group may begin with a subtree, as in "columns/log_likelihood". ``rows`` are stored in
+    ``observed_data``. See :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
@@ -109,7 +109,7 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """A ``DataTree`` from groups, coordinates and dimensions."""
+    """Make a ``DataTree`` from groups, coordinates and dimensions."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
@@ -153,7 +153,7 @@ def before_data(
     rows: RowsOfTree | None,
     attributes: Mapping[str, Any],
 ) -> DataTree:
-    """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row."""
+    """Draws from the prior, and from the prior predictive: the class ``y`` and the cells ``x_…`` of each new row."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
     cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)
@@ -187,8 +187,8 @@ def of_rows(
 ) -> Groups:
     """Make the groups that describe rows, (chain, draw, row, ...); ``wanted`` are names from ``OF_ROWS`` and "columns".
 
-    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given all other rows and x_i. So ArviZ's leave-one-out
-    estimates the exact leave-one-out of the class, p(y_i | x_i, the other rows).
+    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's leave-one-out
+    estimates p(y_i | x_i, all other rows).
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -209,7 +209,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Classes of new rows, drawn from p(y | x_i, θ), and their cells."""
+    """Classes of new rows, drawn from p(y | x_i, θ), and the cells of these rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
@@ -265,7 +265,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells for rows of classes ``codes``, as ``x_…`` (chain, draw, row[, feature])."""
+    """Draw new cells ``x_…``, (chain, draw, row[, feature]), of rows whose classes are ``codes`` ([draw,] row)."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.

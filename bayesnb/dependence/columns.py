@@ -1,7 +1,8 @@
 """The columns of a model as terms and as cells, and the counts of rows in the cells.
 
-The cells are chosen once and then fixed; counts of rows (:class:`DependenceStatistics`) add like the statistics of the
-model. Real columns and counts become dyadic intervals; a bag of words, and counts with an exposure, have no cells.
+The cells are chosen once and then fixed. Counts of rows in cells (:class:`DependenceStatistics`) can be added, like the
+statistics of the model. Real columns and counts are cut into dyadic intervals. Bags of words, and counts with an
+exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ type Cut = Dyadic | tuple[Any, ...] | int
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One column of a feature, or the whole feature if ``column`` is ``None``, as a separate feature."""
+    """A column of a feature, treated as a separate feature; the whole feature if ``column`` is ``None``."""
 
     feature: str
     column: int | None
@@ -51,12 +52,12 @@ class Piece:
     believed: Prior
 
     def of(self, x: Column) -> Column:
-        """The column's cells among those of its feature."""
+        """The cells of this piece, given the cells of the whole feature."""
         return x if self.column is None else columns_of(x, [self.column])
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; columns that share parameters are one piece."""
+    """The columns of all features as pieces, in order; columns that share parameters form one piece."""
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
@@ -69,7 +70,7 @@ def pieces(posterior: Posterior) -> list[Piece]:
 
 
 def names(posterior: Posterior) -> list[Any]:
-    """The name of each piece: its column, if the model names columns, otherwise its feature and position."""
+    """The name of each piece: the name of the column, or (feature, position) if the model does not name columns."""
     called = []
     for piece in pieces(posterior):
         columns = posterior.model.columns.get(piece.feature)
@@ -81,7 +82,7 @@ def names(posterior: Posterior) -> list[Any]:
 
 
 def by_column(data: Data) -> Data:
-    """The data with sparse matrices stored by columns, so that one column is read quickly."""
+    """The data, with sparse matrices stored by columns to read single columns quickly."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
@@ -108,9 +109,9 @@ MOST_COLUMNS = 200
 class Grid:
     """Cells of the columns of a model.
 
-    ``features`` and ``places`` are the feature that contains each column, and its position there; ``terms``, (column,),
-    its position among all pieces. ``cuts`` are the intervals of a real column, the levels of a categorical column, or 2
-    for zeros and ones.
+    ``features`` holds the feature of each column, and ``places`` the position of the column in this feature. ``terms``,
+    (column,), holds the position of each column among all pieces. ``cuts`` holds the intervals of a real column, the
+    levels of a categorical column, or 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -120,7 +121,7 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """The cells of the columns of encoded rows; each cut of a real column halves the weight of the rows.
+        """The cells of columns, chosen from encoded rows. Each cut of a real column halves the weight of the rows.
 
         A column with fewer than two values has no cells.
         """
@@ -145,7 +146,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """The refinement of each column, with intervals up to this depth."""
+        """The refinement of each column; real columns are refined ``depth`` times."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -161,7 +162,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """The cells at this depth, which merges intervals of real columns."""
+        """The cells at this depth, in which intervals of real columns are merged."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -173,9 +174,8 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The position of each row's cell among the cells that its column has, (column, row); -1 if missing.
-
-        Negating a real column reverses its positions.
+        """The position of each row's cell among the cells of the column, (column, row); -1 if missing. Negating a real
+        column reverses the positions.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -184,17 +184,19 @@ class Grid:
 
     @property
     def offset_cells(self) -> int:
-        """Number of cells of all columns that may have offsets."""
+        """The total number of cells that may have offsets."""
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all cells with offsets; otherwise their numbers depend on its direction."""
+        """Whether every real column has all possible cells with offsets. If not, negating a column changes the
+        numbering.
+        """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The cell with an offset of each row, (row, column), numbered over all columns; -1 if missing."""
+        """The number of each row's cell with an offset, counted over all columns, (row, column); -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -218,7 +220,7 @@ def _levels(cut: Cut) -> Sequence[Any]:
 
 
 def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
-    """The position of each cell's level in ``levels``, whatever its position in the data."""
+    """The position in ``levels`` of the level of each row."""
     code = np.asarray(x.codes[:, place])
     if tuple(x.levels[place][: len(levels)]) == levels:
         return np.where(code < len(levels), code, -1)
@@ -227,7 +229,9 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The cells of one column; ``None`` for fewer than two values, too many levels, or a cell of another kind."""
+    """The cells of one column; ``None`` if the column has fewer than two values, too many levels, or values that are
+    neither numbers nor levels.
+    """
     if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
         return None
     if isinstance(x, Coded):
@@ -239,7 +243,7 @@ def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
 
 
 def _stands_alone(piece: Piece, x: Any) -> bool:
-    """Whether a value of the piece is one number or level."""
+    """Whether each value of the piece is a single number or level."""
     return piece.column is not None and (isinstance(x, Coded | np.ndarray) or sparse.issparse(x))
 
 
@@ -250,9 +254,9 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """The columns with fewer than two values and the same predictive under every class, as positions of pieces.
-
-    Leave-one-out would leak the class through such a column: without the row, its value is slightly less probable.
+    """Positions of the pieces that have fewer than two values and the same predictive under every class. Leave-one-out
+    would leak the class through such a column: without a row, the value is slightly less probable in the class of the
+    row.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(pieces(posterior)):
@@ -267,9 +271,8 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The standardization of the real columns of a grid that have two or more values, by the first rows.
-
-    Values are clipped to the range from ``low`` to ``high``, (number,).
+    """The standardization of the real columns of a grid, by the mean and standard deviation of the first rows. Columns
+    with fewer than two values are left out. Values are clipped to the range from ``low`` to ``high``, (number,).
     """
 
     columns: Array
@@ -280,7 +283,7 @@ class Numbers:
 
     @classmethod
     def of(cls, grid: Grid, data: Data, weight: Array) -> Numbers:
-        """The standardization by encoded rows."""
+        """The standardization that these rows imply."""
         found = []
         for k in np.flatnonzero(grid.real):
             x = _values(grid, data, k)
@@ -313,11 +316,11 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of the columns, and the choice of the cells to count.
+    """The cells of the columns, and which cells to count.
 
-    ``pairs`` are pairs of columns of the grid; if ``forests`` is set, they are the edges that a forest may have.
-    ``joint`` are the blocks of the joint term. ``kernel`` is whether to count the combinations of cells. ``numbers``
-    standardizes the real columns that have slopes.
+    ``pairs`` are the pairs of columns to count; if ``forests`` is set, these pairs are the possible edges of a forest.
+    ``joint`` are the blocks of the joint term. If ``kernel``, combinations of the cells of all columns are counted.
+    ``numbers`` standardizes the real columns that have slopes.
     """
 
     grid: Grid
@@ -332,12 +335,12 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """The cells and pairs of a specification, chosen from these rows.
+        """The cells and pairs for a specification, chosen from these rows.
 
         Raises
         ------
         ValueError
-            If there are too many columns for all their pairs, or a named pair does not exist.
+            If there are too many columns to test all pairs, or if a named pair does not exist.
         """
         if spec.by == "model":
             return nothing(labels.n).cells
@@ -373,12 +376,12 @@ class Cells:
 
     @property
     def shaped(self) -> Array:
-        """The positions of the columns of the grid whose shape is counted."""
+        """The columns with a shape term, as positions in the grid."""
         return np.flatnonzero(self.grid.real & self.shapes)
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns whose cells are counted alone, as pairs with a column of one cell."""
+        """The columns whose cells are counted column by column. Each is given as a pair with a column of one cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
@@ -387,7 +390,7 @@ class Cells:
         return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """The counts in some rows. The posterior's model determines the Gaussian columns."""
+        """The counts in some rows. The model of ``posterior`` determines the Gaussian columns."""
         shapes = counted(self.grid, data, labels, self.alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
@@ -400,13 +403,13 @@ class Cells:
         return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
     def standardized(self, data: Data, n_rows: int) -> Array:
-        """The standardized numbers with slopes, (row, number)."""
+        """The standardized numbers of rows, (row, number), for the columns that have slopes."""
         numbers = self.numbers
         some = numbers is not None and len(numbers.columns)
         return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
 
     def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
-        """Counts of the nodes in which rows stop; each tree is a pair with a column of one cell."""
+        """Counts of the nodes in which rows stop. Nodes of a tree are counted as a pair with a column of one cell."""
         if found is None:
             return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
         n = len(found)
@@ -420,7 +423,7 @@ class Cells:
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
-        """Whether rows are counted in the same way, ignoring the positions of the columns in the model."""
+        """Whether ``other`` counts rows in the same way; the positions of the columns in the model may differ."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
@@ -428,8 +431,9 @@ class Cells:
 class DependenceStatistics:
     """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
-    ``shapes`` counts the cells of columns alone, ``leaves`` and ``stops`` the nodes of partitions and of trees.
-    ``near`` are the rows of the kernel, and ``rows`` the weight of the rows.
+    ``shapes`` holds counts of the cells of single columns. ``leaves`` holds counts of the nodes of partitions, and
+    ``stops`` of the nodes of trees. ``near`` holds the combinations of cells for the kernel. ``rows`` is the total
+    weight of the rows per class.
     """
 
     cells: Cells
@@ -445,7 +449,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
-        """Apply a function to each statistic and the corresponding statistics of ``others``."""
+        """Apply a function to each statistic and to the corresponding statistics of ``others``."""
         if not all(self.cells.same(other.cells) for other in others):
             raise RefusedError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "
@@ -464,7 +468,7 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract ``other``; raise ``UnlearnedError`` if it visibly was not counted."""
+        """Subtract the counts of ``other``; raise ``UnlearnedError`` if these counts visibly were never added."""
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
@@ -480,13 +484,13 @@ class DependenceStatistics:
 
 @cache
 def nothing(n_classes: int) -> DependenceStatistics:
-    """The counts without any cells, for naive Bayes."""
+    """Counts without any cells, for naive Bayes."""
     cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), ())
     return cells.statistics(None, {}, Labels(np.zeros(0, np.intp), np.zeros(0), n_classes))
 
 
 def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """The pairs named by the user, as columns of the grid."""
+    """The pairs that the user named, as positions in the grid."""
     place = {name: k for k, name in enumerate(called)}
     for pair in pairs:
         for name in pair:
@@ -496,7 +500,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def searched(grid: Grid) -> list[tuple[int, int]]:
-    """All pairs of columns of the grid; raise an error if there are too many."""
+    """All pairs of columns of the grid; raise an error if there are too many columns."""
     if len(grid) > MOST_COLUMNS:
         raise NoExponentsError(
             f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
@@ -507,7 +511,7 @@ def searched(grid: Grid) -> list[tuple[int, int]]:
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that may have edges of forests: all, or those with the largest log Bayes factors."""
+    """The columns that forests may connect: all columns, or the columns with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = searched(grid)
@@ -518,7 +522,9 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns at this depth; the last column has a single cell."""
+    """The counts of pairs of columns at this depth. A further column with a single cell follows the columns of the
+    grid.
+    """
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
     for cut in slices(len(labels)) if which else ():
@@ -529,7 +535,7 @@ def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, i
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The columns of Gaussian features, by their positions among the pieces of the model."""
+    """{position: piece} for the columns of Gaussian features."""
     return {k: piece for k, piece in enumerate(pieces(posterior)) if isinstance(piece.family, Gaussian)}
 
 
@@ -539,7 +545,7 @@ def gaussian_columns(posterior: Posterior, data: Data) -> Array:
 
 
 def _blocks(grid: Grid, posterior: Posterior, data: Data, weight: Array, order: Order) -> Blocks:
-    """The blocks of Gaussian columns that have cells, by their positions among all Gaussian columns."""
+    """The blocks of the Gaussian columns with cells; columns are given as positions among all Gaussian columns."""
     there = [k for k, term in enumerate(gaussians(posterior)) if term in grid.terms]
     if not there:
         return ()

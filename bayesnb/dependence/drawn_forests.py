@@ -1,4 +1,4 @@
-"""Draws of the parameters of columns and of forests of edges between them, given the data or given a row too."""
+"""Draws of the parameters of columns and of forests between columns, given the data, or given the data and a row."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ AT_ONCE = 1024
 class DrawnForests:
     """Draws of the parameters of the columns given the data, ``theta``; forests are drawn per row.
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If a column has levels
-    only, and its cell is drawn given the cell of its parent, then p(x_u | θ_u) is replaced by its mean, because the
-    probability given the parent already varies as much as the counts allow. So the mean of the density over draws is
-    the predictive, and given the row, the mean of p(c | x, θ) is ``predict_proba``.
+    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u has levels
+    only, and the forest gives u a known parent, the mean replaces p(x_u | θ_u), because the probability given the
+    parent already varies as much as the counts allow. So the mean of the density over draws is the predictive. For
+    draws given the row, the mean of p(c | x, θ) is ``predict_proba``.
     """
 
     terms: TermSet
@@ -45,7 +45,9 @@ class DrawnForests:
     def log_joint(
         self, data: Data, n_rows: int, common: CommonDraws, given_row: bool = False, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class), given the data, or given the row too."""
+        """log p(c, x | θ) at every draw, (draw, row, class). The draws are given the data; with ``given_row``, given
+        the data and the row.
+        """
         posterior, theta = self.posterior, self.theta
         own, chosen = terms.predictive(posterior, data, n_rows), None
         if given_row:
@@ -74,19 +76,19 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Draws of the term of each row; nothing if no two columns have cells."""
+        """Draws of the term of each row; empty if there are no two columns with cells."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 
     def connect(
         self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
     ) -> None:
-        """Turn drawn rows of naive Bayes, encoded ``cells``, into rows of the model, in place.
+        """Turn rows drawn from naive Bayes, the encoded ``cells``, into rows of the model with forests, in place.
 
-        Each row has the forest and the parameters of its ``draw``. Columns are drawn again, parents first: a cell from
-        the family of its column is accepted with a probability proportional to the ratio of its parent's cell and its
-        own cell. If a column has levels only, the family has its mean parameters. ``read`` encodes drawn cells of a
-        feature as data.
+        ``draw`` holds, for each row, the draw whose forest and parameters the row uses. Columns are drawn again,
+        parents first: a cell drawn from the family of a column is accepted with a probability proportional to the ratio
+        p(cell | parent's cell) / p(cell). For a column with levels only, the family has mean parameters. ``read``
+        encodes drawn cells of a feature as data.
         """
         if (forests := self.terms.forests) is None:
             return
@@ -140,6 +142,8 @@ class DrawnForests:
 
     @property
     def _levels(self) -> list[tuple[int, int]]:
-        """For each column that is not real: its position among all terms, and among the columns with cells."""
+        """For each column that is not real: its position among all terms, and its position among the columns with
+        cells.
+        """
         grid = self.terms.statistics.cells.grid
         return [(int(grid.terms[k]), int(k)) for k in np.flatnonzero(~grid.real)]

@@ -22,10 +22,10 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """Terms whose exponents have one prior, Normal(mean, sd).
+    """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is 1 for features (naive Bayes), 0 for added terms, and ½ for a column and its shape. The evidence chooses
-    among several ``sd``; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per class.
+    ``mean`` is 1 for features (naive Bayes), 0 for added terms, and ½ for a column and its shape. If ``sd`` has several
+    values, the evidence chooses one; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: first the exponents w, one per term, then the deviations d, class by class.
+    """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
 
-    ``own`` lists what has a deviation per class: some terms, then all cells with offsets, all numbers with slopes, and
-    the constant.
+    ``own`` lists the covariates that have a deviation per class: some terms, all cells with offsets, all numbers with
+    slopes, and the constant, in this order.
     """
 
     terms: int
@@ -56,7 +56,7 @@ class Layout:
         Raises
         ------
         ValueError
-            If there are more than ``MOST_PARAMETERS``.
+            If there are more than ``MOST_PARAMETERS`` parameters.
         """
         by_class = [group.by_class for group in groups for _ in range(group.terms)]
         terms = len(by_class)
@@ -70,7 +70,9 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """v as (..., class, term + cell + number + 1) from (..., parameter). The offsets b_c are last."""
+        """Convert parameters (..., parameter) to exponents v (..., class, term + cell + number + 1). The offsets b_c
+        are last.
+        """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
         v[..., : self.terms] = parameters[..., None, : self.terms]
@@ -90,7 +92,7 @@ class Layout:
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """Positions of the parameters in a layout that begins with the same terms."""
+        """The position of each parameter in ``other``, a layout that begins with the same terms."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
         # If there are no cells, the block of numbers begins at the same position: the last block that begins there
@@ -100,7 +102,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert points to a layout that begins with the same terms; new parameters are 0."""
+        """Convert points to ``other``, a layout that begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -110,22 +112,23 @@ class Layout:
 class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
-    w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each. The exponents are learned from the
-    labels, with each row left out of its terms. ``docs/theory/exponents.md`` has the details and the sources.
+    w = 1 and b = 0 is naive Bayes. With two copies of a column, each copy gets the exponent ½. The exponents are
+    learned from the labels. In this, the terms of a row are computed without the row. ``docs/theory/exponents.md`` has
+    the details and the sources.
 
     Parameters
     ----------
     by : {"feature", "model", "class"}
-        One exponent per feature, one for all features (a tempered likelihood), or one per feature and class, shrunk
-        towards the exponent of the feature.
+        One exponent per feature, one exponent for all features (a tempered likelihood), or one exponent per feature and
+        class, shrunk towards the exponent of the feature.
     shapes : bool
-        Whether a real column has a second term, a Pólya tree (a nonparametric density).
+        Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or the pairs themselves. With pairs, all Gaussian columns
-        together also get a term: a Gaussian with a full covariance per class.
+        Largest number of pairs of columns that get a term, or a tuple of such pairs. With pairs, another term is a
+        joint Gaussian of all Gaussian columns, with a full covariance per class.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
-        4,096 rows, because the term stores their cells.
+        4,096 rows, because it stores the cells of all rows.
     partitions : int
         Number of random partitions of the rows, for interactions of many columns.
     trees : int
@@ -133,19 +136,20 @@ class Exponents:
     linear : bool
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Average over all forests of edges between columns, without exponents: the same forest in all classes, or one per
-        class. Learned rows with gaps count for the pairs of their known columns. This is exact if each column with gaps
-        has at most one edge, to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log
-        evidence.
+        Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
+        each class has a forest ("class"). A learned row with missing cells is counted for each pair of columns that are
+        both known in this row. This is exact if each column with missing cells has at most one edge, to a complete
+        column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values.
+        Prior standard deviation of the exponents of features and shapes. If there are several values, the evidence
+        chooses one.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
         As ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
     class_sd : float or tuple of float
         As ``sd``, for the deviation of a class from the exponent of the feature.
     offsets : {"cell", "class"}
-        Whether a class has only the offset b_c, or also one offset per cell of each column. Cells get no offsets if
-        cells times classes exceeds the number of rows, or 1,000.
+        With "class", each class c has an offset b_c. With "cell", each cell of each column has an offset per class,
+        too. Cells get no offsets if there would be more of these offsets than rows, or more than 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
@@ -156,16 +160,16 @@ class Exponents:
         Whether to average class probabilities over models of different flexibility, with weights from held-out rows
         (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned. A larger table is
-        sampled.
+        Largest number of rows from which exponents and the cells of real columns are learned; a random sample of a
+        larger table.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of draws, folds, partitions, trees and samples of rows, together with the content of the rows.
+        Seed of draws, folds, partitions, trees and samples of rows, which depend also on the content of the rows.
 
     Notes
     -----
-    ``estimate`` of :class:`bayesnb.BayesianNB` determines what is plugged in for prediction:
+    ``estimate`` of :class:`bayesnb.BayesianNB` determines which parameters are plugged in for prediction:
 
     ============ ==================== ========================================
     estimate     θ of the columns     exponents and offsets
@@ -176,7 +180,7 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    For every ``estimate``, θ is integrated out in shapes, pairs, joint columns, and all terms from which exponents are
+    For every ``estimate``, θ is integrated out in shapes, pairs and joint columns, and in all terms while exponents are
     learned.
 
     Examples
@@ -273,7 +277,7 @@ def named(dependence: Any) -> Exponents:
 
 
 def name_of(spec: Exponents) -> DependenceName | Exponents:
-    """The name of a named specification, or an unnamed specification itself."""
+    """The name of a specification, or the specification itself if it has no name."""
     return next((name for name, known in NAMED.items() if spec == known), spec)
 
 

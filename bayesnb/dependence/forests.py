@@ -1,18 +1,18 @@
 """The exact average of naive Bayes and all forest-shaped Bayesian networks over the cells of the columns.
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
-cells of column u in one class, and m(uv) that of the joint cells of u and v, whose concentrations a/(K_u K_v) add up to
-a/K_u along each margin. The evidence of a forest T, and the sum over all rooted forests under a prior proportional to
-β^roots (matrix-tree theorem), are
+cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. The
+concentrations a/(K_u K_v) of joint cells add up to a/K_u for each cell of u. The first formula is the evidence of a
+forest T. The second is the sum over all rooted forests, with a prior proportional to β^roots (matrix-tree theorem).
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
 
-Everything else is a ratio of such sums (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
+All other quantities are ratios of such sums (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
 
-A learned row with gaps is counted in m(u) if u is known, and in w_uv if both columns are. This is exact for a forest
-that can be directed so that no known cell has a missing parent. Otherwise it is the probability of the known cells if
-such a cell has the frequencies of its column; :attr:`Forests.log_gain_bounds` bounds the difference.
+A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. This is
+exact for a forest that can be directed so that no known cell has a missing parent. In other forests, a cell with a
+missing parent is given the marginal frequencies of its column. :attr:`Forests.log_gain_bounds` bounds the error.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ BLOCK = 2**21
 class DrawnTerm:
     """Draws of the term of one row.
 
-    ``parents``, (draw, class, column), are the number of columns for a root. ``edges``, (draw, class, column), is the
-    contribution of the edge to the parent if the cells of both columns are ``known``, and ``gaps``, (draw, class), that
-    of all other edges.
+    ``parents``, (draw, class, column), is the parent of each column; for a root, the number of columns. ``known``, of
+    the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
+    contribution of each such edge. ``gaps``, (draw, class), is the contribution of all other edges.
     """
 
     parents: Array
@@ -76,18 +76,19 @@ class DrawnTerm:
     gaps: Array
 
     def of_edge(self, u: int, v: int) -> Array:
-        """The contribution of the edge of two columns, in either direction, (draw, class)."""
+        """The contribution of the edge between two columns, in either direction, (draw, class)."""
         down, up = (np.where(self.parents[..., b] == a, self.edges[..., b], 0.0) for a, b in ((u, v), (v, u)))
         return down + up
 
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of the cells, and of one forest per class or (``shared``) of one in all classes.
+    """The posterior of the cells and of the forests: one forest per class or, if ``shared``, one forest for all
+    classes.
 
-    ``counts`` are those of pairs of columns, and ``alone`` those of each column, paired with a column of one cell.
-    ``strength`` is the total concentration a of the cells of a pair, and ``beta`` the weight of each root: the larger,
-    the fewer edges a priori.
+    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds counts of the cells of each column, as a
+    pair with a column of one cell. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is the
+    prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -98,7 +99,7 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """The forests from counts of finer cells, refined along these axes, with strength and β chosen."""
+        """The forests, from counts of finer cells along these axes; the strength and β are chosen."""
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
         def coarse(fine: PairCounts, sizes: tuple[int, ...]) -> PairCounts:
@@ -112,7 +113,7 @@ class Forests:
         return cls(coarse(pairs, cells[:-1]), coarse(alone, cells), shared=shared).chosen()
 
     def chosen(self) -> Forests:
-        """A copy with the strength and β of the largest evidence."""
+        """A copy with the strength and β that maximize the evidence."""
         found = []
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
@@ -137,7 +138,7 @@ class Forests:
         return found
 
     def _log_evidence(self, counts: Array) -> Array:
-        """The log Dirichlet evidence of counts (class, cell); the strength is divided equally among the cells."""
+        """The log Dirichlet evidence of counts (class, cell); the prior strength is divided equally among the cells."""
         own = self.strength / counts.shape[1]
         each = (gammaln(counts + own) - gammaln(own)).sum(1)
         return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)
@@ -157,9 +158,10 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log evidence minus that of naive Bayes for each β, from the sums over forests, (..., class).
+        """The log evidence minus the log evidence of naive Bayes, for each β. ``log_all``, (..., class), is the log sum
+        over forests.
 
-        The normalizer of the prior is β (β + F)^(F - 1), the same sum with weights of 1.
+        The normalizer of the prior is the sum with all weights 1, β (β + F)^(F - 1) for F columns.
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -167,26 +169,23 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """ln p(D) minus that of naive Bayes with the same cells and strength."""
+        """ln p(D) minus ln p(D) under naive Bayes with the same cells and strength."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds of :attr:`log_gain` if the gaps of learned rows of weight 1 were summed over.
+        """Bounds of the exact :attr:`log_gain`, which sums over the missing cells of learned rows of weight 1.
 
-        Direct the edges of a forest from the roots. Of column v with the parent u, let B be the rows in which both are
-        known, E those in which only v is, and z any completion. By the chain rule, with all parameters integrated out,
+        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v are known, E the rows in which only v is known,
+        and z a completion of u. The exact evidence is the evidence that :attr:`log_gain` uses, times the mean over
+        completions of
 
-            p(v, z_v | u, z_u) = p(v_B | u_B) · p(v_E | v_B, u_B, z_u) · p(z_v | v, u, z_u).
+            ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        The last factors are a distribution of the completions, column by column from the roots. The first ones, times
-        p(v_E | v_B), are the evidence as it is counted. So the exact evidence is this evidence times the mean over
-        completions of ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
-
-        Let n be counts in B, and let e_x rows of E have the cell x and e others have another cell. In the numerator,
-        each of the e_x rows has at most the probability max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u),
-        as if y completed all earlier ones, and at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). With the
-        weights times these bounds, the sum over directed forests bounds the exact sum.
+        Let n be counts in B, e_x the number of rows of E with the cell x, and e the number of other rows of E. In the
+        numerator, each of the e_x rows has at most the probability max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x -
+        1 + a/K_u), as if y completed all earlier rows, and at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If
+        the edge weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -214,8 +213,8 @@ class Forests:
     def edges(self) -> Array:
         """P(uv ∈ T | D), (class, column, column).
 
-        The sum over forests with an edge is w_uv times the sum for the graph with this edge contracted, so small
-        probabilities are accurate too.
+        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. So small
+        probabilities are accurate, too.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -242,7 +241,9 @@ class Forests:
         return found
 
     def log_ratios(self, codes: Array) -> Array:
-        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair, (row, class, column, column); 0 at a gap."""
+        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair of columns, (row, class, column, column); 0 if a
+        cell is missing.
+        """
         found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
             x, y = codes[:, u], codes[:, v]
@@ -251,10 +252,10 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """As :meth:`log_ratios` for learned rows in their class, each left out, (row, column, column).
+        """:meth:`log_ratios` of learned rows in their own class, without the row itself, (row, column, column).
 
-        ``counted``, (row, column), are the columns for which a row was counted. If ``changes``, the result is ln of
-        w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
+        ``counted``, (row, column), holds whether the row was counted for the column. If ``changes``, the result is
+        instead ln(w_uv with the row / w_uv without the row); for a row of weight 1, both results are equal.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -275,12 +276,12 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class). Learned rows, ``left``, are
-        left out of their classes.
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class). If the rows are learned rows
+        with labels ``left``, each row is left out of the counts of its class.
 
         A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class. If
-        a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most expected edges are
-        summed over, and the edges of the other gaps are ignored.
+        the missing cells of a row have more than ``COMPLETIONS`` combinations, only the columns with the most expected
+        edges are summed over. The edges of other missing cells are then ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -304,12 +305,11 @@ class Forests:
         return found
 
     def shares(self, codes: Array) -> Array:
-        """Contributions of the edges to the term of each row, (row, class, column, column), which is symmetric.
+        """Contributions of the edges to the term of each row, a symmetric array (row, class, column, column).
 
-        Let r be raised to the power t. The slope of the term in t is the sum of ln r_uv over the edges times their
-        probabilities given the row, and its integral from 0 to 1 is the term, because the term is 0 at t = 0. So the
-        contribution of an edge is ln r_uv times its average probability (the value of Aumann and Shapley 1974), by
-        Gauss-Legendre quadrature. Edges next to gaps count too, averaged over the completions of the row.
+        The contribution of an edge is ln r_uv times the probability of the edge given the row. The probability is
+        averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the value of Aumann and Shapley 1974).
+        If cells are missing, contributions are averaged over the completions of the row.
         """
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
@@ -335,16 +335,16 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The columns in an order that depends on their content alone, in which random numbers are used."""
+        """The order in which columns use random numbers. It depends only on the content of the columns."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
-        """A forest per draw; the graphs have their columns in the order of :attr:`_order`."""
+        """A forest per draw; the columns of the graphs are in the order :attr:`_order`."""
         ground = np.full(graphs.shape[:-1], np.log(self.beta))
         return drawn_forests(graphs, ground, uniforms, which)
 
     def _drawn_given_data(self, uniforms: Array) -> Array:
-        """A forest per draw and class, (draw, class, column), with columns in the order of :attr:`_order`."""
+        """A forest per draw and class, (draw, class, column), with columns in the order :attr:`_order`."""
         n_classes = len(self.log_w)
         log_w = self._log_weights[:, self._order][:, :, self._order]
         every = [
@@ -353,15 +353,18 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """The parent of each column in a forest per draw and class, (draw, class, column); their number for a root."""
+        """The parent of each column in a random forest per draw and class, (draw, class, column); the number of columns
+        for a root.
+        """
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """ln p(x_v | parent's cell, θ) / p(x_v) of all cells of column v, (row, cell), at draws of θ given a forest.
+        """ln p(x_v | parent's cell, θ) / p(x_v) for all cells x_v of column v, (row, cell), at draws of θ given a
+        forest.
 
-        Rows of one draw and class share θ.
+        Rows with the same draw and class have the same θ.
         """
         (labels, parent, cell, _), place = np.unique([labels, parent, cell, draw], axis=1, return_inverse=True)
         found = np.empty((len(parent), self.counts.sizes[v]))
@@ -382,12 +385,13 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of the term of each row: a forest per draw, and probabilities of cells given the forest.
 
-        Given an edge u → v, the cells of v in the rows of a cell of u have a Dirichlet posterior, which is independent
-        of all other edges of the forest (Dawid and Lauritzen 1993), and a row uses one of its cells, which has a Beta
-        distribution. If ``chosen`` (draw, row) is given, condition on the row with this class too: edges are weighted
-        by the ratios of its cells, gaps are completed, and its cells are counted. Either way, the mean of the
-        exponential of the term over the draws is that of :meth:`term`. Rows share random numbers. If the cell of the
-        row at either end of an edge is missing, the parameters of the edge are integrated out, not drawn.
+        Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
+        independent of all other edges of the forest (Dawid and Lauritzen 1993). A row needs only the probability of one
+        cell of v, which has a Beta posterior. ``chosen``, (draw, row), are classes. If they are given, the draws are
+        conditioned on the row with this class, too: edges are weighted by the ratios of the row's cells, missing cells
+        are completed, and the row is counted. In either case, the mean of exp(term) over draws is exp(:meth:`term`).
+        All rows use the same random numbers. If the cell of the row at either end of an edge is missing, the parameters
+        of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
@@ -426,8 +430,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weight of the learned rows with the cells of both columns, and with the cell of the first, (row, class,
-        column, column); 0 at a gap.
+        """For each pair of columns, the weight of the learned rows that agree with the row in both cells, and in the
+        first cell, (row, class, column, column); 0 if a cell is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
@@ -437,7 +441,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """All completions of the rows: the row of each, its cells, and the log of its weight (completion, class)."""
+        """All completions of the rows: the row, the cells and the log weight (completion, class) of each completion."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)
@@ -461,12 +465,12 @@ class Forests:
 
     @property
     def _known(self) -> list[Array]:
-        """The weight of the rows in each cell of each column, (class, cell), whether or not other columns are known."""
+        """For each column, the weight of the rows in each cell, (class, cell), even if other columns are missing."""
         return [each[:, :, 0] for each in self.alone.each()]
 
     @cached_property
     def _log_margins(self) -> list[Array]:
-        """The log probability of each cell of each column by class, (class, cell)."""
+        """For each column, the log probability of each cell, (class, cell)."""
         a = self.strength
         return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in self._known]
 

@@ -207,8 +207,6 @@ def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate family, its leave-one-out log densities (row, class), and its log evidence."""
-
     family: Family
     terms: Array
     evidence: float
@@ -261,7 +259,6 @@ def _once(labels: Labels) -> Labels:
 
 
 def _suits(family: Family, x: Array) -> bool:
-    """Whether a family can read a column."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.accepts.invalid(x).any() and (both or not isinstance(family, Hurdle))

@@ -364,7 +364,6 @@ def _clear_mark(types: Types, sep: str) -> str | None:
 
 
 def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    """The decimal mark of an ambiguous column, inferred from the separator and the other columns."""
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
         # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.

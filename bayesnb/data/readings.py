@@ -616,7 +616,6 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _typed_moments(values: Any) -> tuple[Array, Array]:
-    """Clock time in hours; and elapsed time, in days for dates and otherwise in hours."""
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -910,7 +909,6 @@ def texts_of(column: Column) -> list[str]:
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """The sorted distinct texts, except texts that mean missing; and the number of distinct other values."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}

@@ -388,7 +388,6 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    """The names of columns of numbers; and their weights, means and scatters, each (class, column)."""
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
         kind = type(statistics.features[name])

@@ -215,12 +215,10 @@ class Grid:
 
 
 def _levels(cut: Cut) -> Sequence[Any]:
-    """The levels of a column that is not real."""
     return range(cut) if isinstance(cut, int) else cut if isinstance(cut, tuple) else ()
 
 
 def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
-    """The position in ``levels`` of the level of each row."""
     code = np.asarray(x.codes[:, place])
     if tuple(x.levels[place][: len(levels)]) == levels:
         return np.where(code < len(levels), code, -1)
@@ -243,12 +241,10 @@ def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
 
 
 def _stands_alone(piece: Piece, x: Any) -> bool:
-    """Whether each value of the piece is a single number or level."""
     return piece.column is not None and (isinstance(x, Coded | np.ndarray) or sparse.issparse(x))
 
 
 def _constant(x: Array, weight: Array) -> bool:
-    """Whether a column (row,) has fewer than two values."""
     seen = x[~np.isnan(x) & (weight > 0)]
     return not len(seen) or bool(seen.min() == seen.max())
 
@@ -307,7 +303,6 @@ class Numbers:
 
 
 def _values(grid: Grid, data: Data, column: int) -> Array:
-    """The values of a real column of the grid, (row,)."""
     return dense_cells(columns_of(data[grid.features[column]], [grid.places[column]]))[:, 0]
 
 
@@ -409,7 +404,6 @@ class Cells:
         return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
 
     def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
-        """Counts of the nodes in which rows stop. Nodes of a tree are counted as a pair with a column of one cell."""
         if found is None:
             return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
         n = len(found)
@@ -449,7 +443,6 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
-        """Apply a function to each statistic and to the corresponding statistics of ``others``."""
         if not all(self.cells.same(other.cells) for other in others):
             raise RefusedError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "
@@ -490,7 +483,6 @@ def nothing(n_classes: int) -> DependenceStatistics:
 
 
 def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """The pairs that the user named, as positions in the grid."""
     place = {name: k for k, name in enumerate(called)}
     for pair in pairs:
         for name in pair:
@@ -545,7 +537,6 @@ def gaussian_columns(posterior: Posterior, data: Data) -> Array:
 
 
 def _blocks(grid: Grid, posterior: Posterior, data: Data, weight: Array, order: Order) -> Blocks:
-    """The blocks of the Gaussian columns with cells; columns are given as positions among all Gaussian columns."""
     there = [k for k, term in enumerate(gaussians(posterior)) if term in grid.terms]
     if not there:
         return ()

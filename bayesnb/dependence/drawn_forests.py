@@ -142,8 +142,5 @@ class DrawnForests:
 
     @property
     def _levels(self) -> list[tuple[int, int]]:
-        """For each column that is not real: its position among all terms, and its position among the columns with
-        cells.
-        """
         grid = self.terms.statistics.cells.grid
         return [(int(grid.terms[k]), int(k)) for k in np.flatnonzero(~grid.real)]

@@ -138,23 +138,19 @@ class Forests:
         return found
 
     def _log_evidence(self, counts: Array) -> Array:
-        """The log Dirichlet evidence of counts (class, cell); the prior strength is divided equally among the cells."""
         own = self.strength / counts.shape[1]
         each = (gammaln(counts + own) - gammaln(own)).sum(1)
         return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)
 
     @cached_property
     def _log_weights(self) -> Array:
-        """ln w_uv of the forest of each class, (class, column, column)."""
         return np.broadcast_to(self.log_w.sum(0), self.log_w.shape) if self.shared else self.log_w
 
     def _sum(self, log_w: Array) -> Array:
-        """ln Σ over rooted forests, (...,)."""
         return log_forests(log_w, np.full(log_w.shape[:-1], np.log(self.beta)))
 
     @cached_property
     def _log_all(self) -> Array:
-        """ln Σ over rooted forests per class, (class,)."""
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
@@ -176,9 +172,9 @@ class Forests:
     def log_gain_bounds(self) -> tuple[float, float]:
         """Bounds of the exact :attr:`log_gain`, which sums over the missing cells of learned rows of weight 1.
 
-        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v are known, E the rows in which only v is known,
-        and z a completion of u. The exact evidence is the evidence that :attr:`log_gain` uses, times the mean over
-        completions of
+        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
+        are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence that
+        :attr:`log_gain` uses, times the mean over completions of
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
@@ -232,7 +228,6 @@ class Forests:
 
     @cached_property
     def _tables(self) -> list[Array]:
-        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair of cells, (class, cell, cell)."""
         a, found = self.strength, []
         for cells in self.counts.each():
             share = np.log(cells + a / cells[0].size) + np.log(cells.sum((1, 2)) + a)[:, None, None]
@@ -327,7 +322,6 @@ class Forests:
 
     @property
     def _rows_at_once(self) -> int:
-        """Number of rows whose completions fit into a block."""
         n_classes, n = self.log_w.shape[:2]
         return max(1, BLOCK // (n_classes * n**2 * COMPLETIONS // 8))
 
@@ -339,12 +333,10 @@ class Forests:
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
-        """A forest per draw; the columns of the graphs are in the order :attr:`_order`."""
         ground = np.full(graphs.shape[:-1], np.log(self.beta))
         return drawn_forests(graphs, ground, uniforms, which)
 
     def _drawn_given_data(self, uniforms: Array) -> Array:
-        """A forest per draw and class, (draw, class, column), with columns in the order :attr:`_order`."""
         n_classes = len(self.log_w)
         log_w = self._log_weights[:, self._order][:, :, self._order]
         every = [
@@ -378,7 +370,6 @@ class Forests:
 
     @cached_property
     def _by_pair(self) -> dict[tuple[int, int], Array]:
-        """The counts of each pair in both orders, (class, cell of the first column, cell of the second)."""
         both = dict(zip(self.counts.pairs, self.counts.each(), strict=True))
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
@@ -465,16 +456,13 @@ class Forests:
 
     @property
     def _known(self) -> list[Array]:
-        """For each column, the weight of the rows in each cell, (class, cell), even if other columns are missing."""
         return [each[:, :, 0] for each in self.alone.each()]
 
     @cached_property
     def _log_margins(self) -> list[Array]:
-        """For each column, the log probability of each cell, (class, cell)."""
         a = self.strength
         return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in self._known]
 
 
 def _normalized(log_p: Array) -> Array:
-    """Logarithms whose exponentials sum to 1 along the first axis."""
     return log_p - np.logaddexp.reduce(log_p, axis=0)

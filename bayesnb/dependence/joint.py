@@ -1,8 +1,8 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*. Each
-factor p(block | earlier blocks), a Normal-Wishart, is learned from the rows without gaps in these blocks (Little and
-Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7; ``docs/theory/exponents.md``).
+The likelihood of a row with missing cells is not conjugate. So columns are ordered by their missing cells and divided
+into *blocks*. Each factor p(block | earlier blocks), a Normal-Wishart, is learned from the rows that are complete in
+these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7; ``docs/theory/exponents.md``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks; the next column is always the one that leaves the most complete rows."""
+    """Divide columns into blocks. Each next column is chosen to keep the largest number of complete rows."""
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()
@@ -54,7 +54,7 @@ def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
 
 
 def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """Yield the columns of all earlier blocks, and of each block."""
+    """Yield, for each block, the columns of all earlier blocks and the columns of the block."""
     before: list[int] = []
     for block in of:
         yield before, block
@@ -62,7 +62,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """Moments of each block and all earlier blocks, from the rows without gaps in them."""
+    """Moments of each block together with all earlier blocks, from the rows that are complete in these blocks."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -86,9 +86,8 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The term of rows x, (row, column), as (row, class).
-
-        If ``left`` is given, each row is left out of its class.
+        """The term of rows x, (row, column), as (row, class). If labels ``left`` are given, each row is left out of its
+        class.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):
@@ -103,7 +102,6 @@ class JointTerm:
 
 
 def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """Log predictive of some columns, (row, class)."""
     own, x = believed if len(columns) == x.shape[1] else believed.marginal(columns), x[:, columns]
     found = JOINT.log_predictive(own, x)
     if left is not None:

@@ -37,14 +37,14 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
-    *Keys*, hashes of the content of rows without the labels, choose the rows and the columns. The first key of a cell
-    is a hash of the number of its rows and of the histogram of its column. In a real column, the distance of the cell's
-    rank from the middle rank is hashed too. Copies of a row are in the same bags, but the counts of nodes include all
-    rows.
+    *Keys*, hashes of the content of rows without the labels, choose the rows and the columns. At first, the key of a
+    cell is a hash of the number of rows in the cell and of the histogram of the column. In a real column, the distance
+    between the ranks of the cell and of the middle is hashed, too. Copies of a row are in the bags of the same trees,
+    but the counts of nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
-    (column, cell + 1), with the key of a missing cell last. ``share`` is the fraction of the keys on which a tree is
-    grown.
+    (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys on
+    which a tree is grown.
     """
 
     columns: Array
@@ -60,7 +60,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row).
 
-        The keys of ``order``, which use labels too, break ties between cuts.
+        The keys of ``order``, which depend on the labels too, break ties between cuts.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -148,17 +148,17 @@ def _sums(keys: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LabelTreeTerm:
-    """ln p(c | x) - ln p(c), with p(c | x) the mean over trees, and each tree the mean over all of its prunings.
+    """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
 
-    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The prior is
-    worth ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the
-    counts of a node, and P the evidence averaged over all prunings below it: P = ½ e + ½ P_left P_right. So a node is
-    pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
+    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The strength of
+    the prior is ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of
+    the counts of a node, and P the evidence averaged over all prunings below it: P = ½ e + ½ P_left P_right. So a node
+    is pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
     (context-tree weighting: Willems, Shtarkov and Tjalkens 1995). If the cell of a learned row is missing at a node,
-    the row counts in this node only. In this case, a new row goes to both children, in proportion to the learned rows.
-    Trees that were grown on a row do not predict the row.
+    the row is counted in this node and in no child. If the cell of a new row is missing, both children predict, in
+    proportion to their learned rows. A learned row is predicted only by trees that were not grown on it.
 
-    ``counts``, (class, tree, node), are weights of the rows that stop in each node.
+    ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """
 
     trees: LabelTrees
@@ -166,9 +166,8 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class).
-
-        If ``left`` is given, each row is left out of its class.
+        """The term of rows with ``codes``, (column, row), as (row, class). If labels ``left`` are given, each row is
+        left out of its class.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

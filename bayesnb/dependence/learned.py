@@ -29,10 +29,10 @@ from bayesnb.wording import Cure
 class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
-    The posterior of the columns belongs to the model, and every method takes it as an argument. ``weight`` is the total
-    weight of the rows that the exponents were learned from. ``older`` is True if rows were learned or forgotten since
-    then. ``held_out``, (row, class), is log p(c | x) of each learned row from the stacking folds; ``None`` if the folds
-    do not predict every row. Model files do not contain it.
+    The posterior of the columns belongs to the model, so every method takes this posterior as an argument. ``weight``
+    is the total weight of the rows that the exponents were learned from. ``older`` is True if rows were learned or
+    forgotten after the exponents. ``held_out``, (row, class), is log p(c | x) of each learned row from the stacking
+    folds; ``None`` if the folds do not predict every row. Model files do not contain ``held_out``.
     """
 
     terms: TermSet
@@ -62,13 +62,14 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with the terms of all members. Each row is left out of its
-        terms.
+        """The rows from which the exponents were learned, with the terms of all members. The terms of a row are
+        computed without the row.
 
         Raises
         ------
         ValueError
-            If the total weight shows that these are other rows, or if rows were learned or forgotten since.
+            If the total weight differs from the weight of these rows, or if rows were learned or forgotten after the
+            exponents.
         """
         if self.spec.forests:
             raise NoExponentsError(
@@ -109,8 +110,8 @@ class Dependence:
     ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
-        The default ``log_prior`` is log p(c | D). ``theta`` replaces the parameters of the columns. ``point`` fixes the
-        exponents at their mode or mean. By default, both are integrated out.
+        The default ``log_prior`` is log p(c | D). ``theta`` fixes the parameters of the columns; ``point`` fixes the
+        exponents at their mode or mean. By default, parameters and exponents are integrated out.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
@@ -155,11 +156,12 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
-        """Leave-one-out class probabilities with fixed exponents, and with exponents without row i; and the classes.
+        """Leave-one-out class probabilities with fixed exponents; with exponents learned without the row; and the class
+        of each row.
 
         Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
-        sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average were chosen on held-out rows,
-        so they do not change.
+        sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they
+        were chosen on held-out rows.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -179,7 +181,7 @@ class Dependence:
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
-        """Draws of the parameters of the columns, each with a draw of any exponents."""
+        """Draws of the parameters of the columns, each with a draw of the exponents (if there are exponents)."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
@@ -212,10 +214,10 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw comes from one learned member. The draw is mixed with the class frequencies
-        by their weight π₀, and raised to the power of the average. The class frequencies represent wrong labels, and do
-        not estimate p(c | x). If they were drawn like a member, they would be an end of every interval as soon as π₀
-        exceeds half of the probability outside the interval.
+        If members are averaged, each draw comes from one learned member. The draw is mixed with the class frequencies,
+        whose weight is π₀, and raised to the power of the average. The class frequencies allow for wrong labels. They
+        are not an estimate of p(c | x). If they were drawn like a member, every interval would end at the class
+        frequencies once π₀ exceeds half of the probability outside the interval.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -251,9 +253,8 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Finite terms, and log class priors that are -inf if a term excludes the class.
-
-    If all classes are excluded, the row keeps its prior.
+    """Finite terms, and log class priors. If a term excludes a class, the log prior is -inf; if all classes are
+    excluded, the prior is unchanged.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
@@ -280,10 +281,11 @@ def rows_left_out(
     numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:
-    """A function that returns some of the rows, each left out of its terms.
+    """Return a function of positions that returns these :class:`Rows`, with the terms of each row computed without the
+    row.
 
-    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, but all of a row
-    of weight ½.
+    A weight is the number of times that a row was observed. So one of the two copies of a row of weight 2 is left out,
+    and a row of weight ½ is left out completely.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

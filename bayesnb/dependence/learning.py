@@ -62,14 +62,14 @@ def learn(
 ) -> Dependence:
     """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
 
-    ``before`` holds earlier counts of all learned rows. ``data`` may be a sample of them. Rows are counted again only
-    if the specification needs other terms.
+    ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. Rows are
+    counted again only if the specification needs other terms than ``before``.
 
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, a term is not finite, the weights of the rows are too large, or there
-        are too many exponents or too many columns for all their pairs.
+        If a feature has no exact leave-one-out, if a term is not finite, if the weights of the rows are too large, or
+        if there are too many exponents or columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -143,12 +143,13 @@ def _members(
     order: Order,
     before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents in each member of an average; without an average, only of all terms.
+    """The posterior of the exponents in each member of an average. Without an average, the only member learns all
+    exponents.
 
-    Three members are points: the class frequencies (all exponents are 0), naive Bayes (1 for the families of columns)
-    and the trees (1 for their term). "weighted" learns the exponents of columns and of their shapes. The linear member
-    learns only slopes and offsets. The last member learns all exponents except the exponent of the trees. The search
-    starts at ``before``, the terms and members learned from more rows.
+    Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
+    columns are 1) and the trees (the exponent of their term is 1). "weighted" learns the exponents of columns and of
+    their shapes. The linear member learns only slopes and offsets. The last member learns all exponents except the
+    exponent of the trees. ``before`` holds terms and members learned from more rows, at which the search starts.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -204,11 +205,11 @@ def _held_out(
     order: Order,
     before: Mapping[str, LearnedExponents],
 ) -> HeldOutRows:
-    """The predictions of held-out rows by each member of an average.
+    """Predict held-out rows by each member of an average.
 
-    Everything except the trees is learned again from the other folds. The trees that were not grown on a row predict
-    the row. Rows are dealt to folds class by class, and each copy of a row separately. Rows that differ only in names
-    go to one fold.
+    For each fold, everything except the trees is learned again from the other folds. A row is predicted by the trees
+    that were not grown on it. Rows are dealt to folds class by class; copies of a row may be in different folds. Rows
+    that differ only in names are in the same fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -238,7 +239,7 @@ def _held_out(
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """Number of cells with offsets; 0 if offsets would outnumber the rows or ``MOST_OFFSETS``."""
+    """Number of cells with offsets; 0 if there would be more offsets than rows, or more than ``MOST_OFFSETS``."""
     cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
     return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
@@ -256,8 +257,8 @@ class HeldOutRows:
     fold: Array
 
     def predicted(self, n: int) -> Array | None:
-        """log p(c | x) of all n rows by the average, (row, class); its members and their weights are learned without
-        the fold of the row. ``None`` unless each row is in one of ``FOLDS`` folds.
+        """log p(c | x) of all n rows by the average, (row, class). For each row, the members and their weights are
+        learned without the fold of the row. ``None`` unless each row is in one of ``FOLDS`` folds.
         """
         folds = int(self.fold.max()) + 1
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
@@ -288,18 +289,20 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Posterior modes of the weights of the members and of the power of their mean.
+    """The posterior mode of the weights of the members, and then of the power of the weighted mean.
 
-    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (Yao et al. 2018). A mean
-    of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is raised to a power with ln
-    power ~ Normal(0, 0.3).
+    The probability of a class of a held-out row is the mean Σ_m π_m p_m, with a Dirichlet prior of π (Yao et al. 2018).
+    A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is raised to a power,
+    with the prior ln power ~ Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
     mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior; its root is more precise than a direct minimum."""
+        """The derivative of the negative log posterior. The root of the derivative is more precise than a direct
+        minimum.
+        """
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))

@@ -1,14 +1,12 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
-probability, and v_ct the exponent. The classes share the exponent, v_ct = w_t, or each class has a deviation, v_ct =
-w_t + d_ct. The terms are followed by covariates that do not depend on the class and have only deviations: the
-indicators of the row's cells (offsets b_ck), its standardized numbers (slopes), and the constant 1 (offsets b_c). So
-the log-likelihood is that of multinomial logistic regression with covariates that differ by class (McFadden 1974). It
-is concave.
+probability, and v_ct the exponent. Either all classes share the exponent, v_ct = w_t, or each class has a deviation,
+v_ct = w_t + d_ct. The terms are followed by covariates that do not depend on the class and have only deviations:
+indicators of cells (offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). So this is
+multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
-A *source* is a function that returns all blocks of :class:`Rows` in each call, because every sum over rows is a pass
-over them.
+A *source* is a function without arguments. Each call returns all blocks of :class:`Rows`, for one pass over the rows.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates of rows that do not depend on the class and have one parameter per class.
 
-    ``cells``, (row, column), is the cell of the row in each column with offsets, numbered over all columns, -1 if
-    missing. ``numbers``, (row, number), are standardized, 0 if missing.
+    ``cells``, (row, column), is the row's cell in each column with offsets, numbered over all columns; -1 if missing.
+    ``numbers``, (row, number), are standardized numbers; 0 if missing.
     """
 
     cells: Array
@@ -103,7 +101,7 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike
 
 
 def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
-    """Blocks of rows, and the weighted log probability of each label, (row, draw)."""
+    """Yield blocks of rows, each with the weighted log probabilities of the labels, (row, draw)."""
     v = layout.exponents(parameters)
     # Blocks are divided so that the array of all draws stays small.
     for block in source():
@@ -128,14 +126,14 @@ FEW_CLASSES = 6
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
     """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
 
-    With p_c the probabilities of a row and m = Σ_c p_c s_c, the sum over rows of
+    Let p_c be the class probabilities of a row, and m = Σ_c p_c s_c. The contribution of the row is its weight times
 
     * gradient in v_c: (1[y = c] - p_c) s_c,
     * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
     * information of (w, d_c): p_c (s_c - m) s_cᵀ,
     * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
 
-    each times the row's weight.
+    where information is minus the Hessian.
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
@@ -163,10 +161,9 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the information of a block of rows, class by class, as in :func:`derivatives`.
-
-    The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w are the
-    shared exponents and d the deviations.
+    """Add the information of a block of rows by sums over classes (see :func:`derivatives`). The information is added
+    in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w are the shared exponents and d the
+    deviations.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -187,11 +184,11 @@ def _information_by_classes(
 def _information_by_pairs(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information as :func:`_information_by_classes`, summed over pairs of classes.
+    """Add the same information as :func:`_information_by_classes`, by sums over pairs of classes.
 
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For terms, z_c - z_k is s_c -
-    s_k. For the deviations, z_c - z_k is the covariates of c at d_c, and minus the covariates of k at d_k. With two
-    classes, the sum over pairs takes about a quarter of the multiplications of the sum over classes.
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
+    is s_c - s_k. For deviations, z_c - z_k holds the covariates of c at d_c, and minus the covariates of k at d_k. With
+    two classes, sums over pairs need about a quarter of the multiplications.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

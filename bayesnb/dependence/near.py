@@ -21,7 +21,9 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Weight by class, (class, place), of each distinct combination of cells, (place, column); -1 is missing."""
+    """Distinct combinations of cells, ``cells`` (place, column), -1 if missing; and their weights ``counts`` (class,
+    place).
+    """
 
     counts: Array
     cells: Array
@@ -74,18 +76,17 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
-    cells, scaled to variance 1. A column of levels adds 2 if the levels differ. If one of the cells is missing, the
-    column adds its mean. The kernel of a learned row with itself is subtracted. The width h and the strength a minimize
-    the leave-one-out log loss of the learned rows.
+    cells, scaled to variance 1. A column of levels adds 2 if the levels differ. If one of the two cells is missing, the
+    column adds the mean of its contribution. For a learned row, the kernel of the row with itself is subtracted. The
+    width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class).
-
-        If ``left`` is given, each row is left out of its class.
+        """The term of rows with ``codes``, (column, row), as (row, class). If labels ``left`` are given, each row is
+        left out of its class.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -97,7 +98,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h², and a, with the smallest leave-one-out log loss."""
+        """The number of halvings of h², and the strength a, that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = np.exp(-self._distances(self.counts.cells[cut].T))
@@ -118,8 +119,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) along this path is a
-        sum over columns. This sum is integrated along the path.
+        Let all distances grow in proportion, from 0 to their values. The derivative of ln p(c | x) along this path is a
+        sum over columns, whose summands are integrated along the path.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -139,7 +140,6 @@ class NearTerm:
         return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
 
     def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
-        """Weight × kernel of a row with itself, and its weight, (2, row, class)."""
         itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
         less = np.zeros((2, len(left), left.n))
         less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])
@@ -159,10 +159,11 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² of rows to all places, (row, place), relative to the mean of d² over pairs of rows.
+        """½ d² between rows and all places, (row, place), divided by the mean of d² over pairs of rows.
 
-        Let z be the position of a cell, 0 if missing, and k = 1 if it is known, otherwise 0. A column adds k k' (z -
-        z')² + (1 - k k') e, where e is the mean of d² in this column. One matrix product computes the sum over columns.
+        For the cells of a row and a place, let z and z' be the positions (0 if missing), and let k and k' be 1 if the
+        cell is known and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e, where e is the mean of d² in this
+        column. One matrix product computes the sum over columns.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:
@@ -179,7 +180,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """Per column: the position of each cell, (cell, dimension), and the mean of d² of two rows."""
+        """For each column: the position of each cell, (cell, dimension), and the mean of d² over pairs of rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0
@@ -197,6 +198,5 @@ class NearTerm:
 
 
 def _at(z: Array, cell: Array) -> tuple[Array, Array]:
-    """The positions of cells, (cell, dimension), 0 if missing; and which are known."""
     known = (cell >= 0).astype(float)
     return z[cell] * known[:, None], known

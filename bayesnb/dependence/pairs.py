@@ -21,7 +21,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """The stepwise refinement of the cells of a column, from one cell to all.
+    """The stepwise refinement of a column, from one cell to all cells.
 
     Each of ``steps`` refinements cuts a cell into ``arity`` cells. A real column has arity 2. A categorical column is
     cut into all levels in one step.
@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace the counts along an axis by the counts of their cells after ``steps`` refinements."""
+        """Replace each count along an axis by the count of the coarser cell after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -49,8 +49,8 @@ class Axis:
 class PairCounts(Statistic):
     """Weight of each pair of cells by class.
 
-    ``counts`` are (class, cell), pair by pair; the cell of the second column varies fastest. ``sizes`` are the numbers
-    of cells of each column.
+    ``counts``, (class, cell), holds the counts of one pair after the other; within a pair, the cell of the second
+    column varies fastest. ``sizes`` holds the number of cells of each column.
     """
 
     counts: Array
@@ -77,16 +77,18 @@ ROWS_OF_PRIOR = 4.0
 
 
 def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,). Above 0, the rows favour dependence.
+    """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
     Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean is the product of two
-    margins, and the prior is worth ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet prior that
-    the prior of the cells implies. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3).
+    margins, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet
+    prior that follows from the prior of the cells. The evidences of dependence and of independence are exact
+    (Heckerman, Geiger and Chickering 1995, section 3).
 
-    If ``by_class``, the prior mean uses the margins of the class itself, because pooled margins count a difference
-    between classes against independence. The prior is then worth one row per pair of cells. Under independence, the
-    mean of the factor over all permutations of the rows of a class with K and L cells is nearly exp((1 - 1/K)(1 -
-    1/L)/2). The factor is divided by this mean (for equal margins: Good 1976; Canfield and McKay 2010).
+    If ``by_class``, the prior mean uses the margins of the class instead of pooled margins, because with pooled margins
+    a difference between classes would count as dependence. The strength of the prior is then one row per pair of cells.
+    Permuting one column within a class makes the columns independent; the mean of the factor over all permutations, for
+    K and L cells, is nearly exp((1 - 1/K)(1 - 1/L)/2). The factor is divided by this mean (for equal margins: Good
+    1976; Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -111,7 +113,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Group the positions of equal shapes."""
+    """For each distinct shape, the positions that have this shape."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -132,7 +134,7 @@ The factor of a column with one value and any other column is exactly 0.
 
 
 def selected(log_factors: Array, limit: int) -> list[int]:
-    """The pairs with a Bayes factor above 1, best first."""
+    """The pairs with a Bayes factor above 1, in descending order."""
     best = np.argsort(-log_factors, kind="stable")
     return [int(k) for k in best[:limit] if log_factors[k] > ROUNDING]
 
@@ -151,7 +153,8 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        A row of weight ``less`` is left out of its class and cell. The cell must contain such a row.
+        A row of weight ``less`` is left out of the class and cell. Only values for cells that contain such a row are
+        valid.
         """
 
     @abstractmethod
@@ -168,8 +171,8 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    These frequencies are held fixed when a row is left out. Several columns, ``counts`` (class, cell, column), are
-    computed together. The position of the column is the second "cell".
+    These frequencies are held fixed when a row is left out. ``counts``, (class, cell, column), holds several columns.
+    In place of a second cell, methods take the position of the column.
     """
 
     whole: BetaTree
@@ -205,19 +208,19 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
-    that agree in the other column. If these rows are few, the rows that agree at coarser cells are used too, down to
-    all rows of the class:
+    with the same cell of the other column. If there are few such rows, rows with the same coarser cell are used too, up
+    to all rows of the class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
-    with A' the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all classes.
-    Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing: MacKay and Bauman Peto
-    1995). The term is the sum of ln θ_l - ln θ_0 over all refinements, for the mean p(a, b | c) over both orders of the
-    columns. A row is left out exactly by subtracting its weight from each count n. The frequencies q are held fixed,
-    like the scale of a prior.
+    where A' is the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all
+    classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing: MacKay and Bauman
+    Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Both orders of the columns are used, and
+    p(a, b | c) is averaged over the two orders. A row is left out exactly by subtracting its weight from each count n.
+    The frequencies q are held fixed, like the scale of a prior.
 
-    Several pairs of columns with the same cells are computed together: ``counts`` are (..., class, cell, cell).
-    ``base`` are the counts of all classes together, for q. ``strength`` is s, in rows.
+    ``counts``, (..., class, cell, cell), may hold several pairs of columns of the same sizes. ``base`` holds the counts
+    of all classes together, for q. ``strength`` is s, in rows.
     """
 
     counts: Array
@@ -275,7 +278,6 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
-        """Counts n(A_k, B_l) of each cell, by k and l."""
         found = {}
         for k in range(self.first.steps + 1):
             rows = self.first.coarse(self.counts, k, -2)
@@ -305,7 +307,6 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _shares(self) -> tuple[list[Array], list[Array]]:
-        """q, the pooled frequency of a cell within its parent cell, at each refinement of both columns."""
         each = []
         for axis, other, by in ((-2, -1, self.first), (-1, -2, self.second)):
             margin = self.base.sum(other, keepdims=True)[..., None, :, :]
@@ -330,7 +331,9 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order of refinements: whether the first column is refined, its step, and the other step."""
+    """The order of refinements: whether the first column is refined, the step of the refined column, and the step of
+    the other column.
+    """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:
         if l == second or (k < first and k * second <= l * first):

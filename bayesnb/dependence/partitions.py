@@ -32,12 +32,11 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions for rows with these cells, (column, row), without using the labels.
+        """Draw ``n`` partitions from the cells of rows, (column, row), without the labels.
 
-        Each column has a separate random generator. Its seed depends on the content of the column (:func:`_seeds`). The
-        cells of a column are drawn in the order of their keys, or beginning at its head (see ``order``). Each split
-        uses the column with the largest random number. A row stops at the first split whose cell is missing, so the
-        columns with the fewest gaps come first.
+        Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
+        Each split uses the column with the largest random number. The columns with the fewest missing cells come first,
+        because a row stops at the first split whose cell is missing.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -83,11 +82,9 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds of columns from their content: the sum of the keys of their cells.
-
-    The sums of two columns are equal if their cells divide the rows into the same groups. In a small table, every cell
-    may hold one row, so all columns may have the same sum. If two columns have the same sum, the seed of a column of
-    numbers has a second number, from the order of its cells. Columns with equal seeds are then equal up to names and
+    """Seeds of columns, which depend only on their content. The first number of a seed is the sum of the keys of the
+    cells. Columns that divide the rows into the same groups have the same sum. In this case, the seed of a column of
+    numbers has a second number, from the order of the cells. So columns with equal seeds are equal up to names and
     direction.
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
@@ -104,11 +101,11 @@ def _total(keys: Array, codes: Array) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PartitionTerm:
-    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent the leaves are in a class.
+    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
-    frequency of all classes, and the prior is worth ``STRENGTH`` rows. A learned row is left out by subtracting its
-    weight from the counts of its class on its path. The pooled frequencies are held fixed.
+    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leaving out a learned row subtracts its
+    weight from the counts of its class on its path, but does not change pooled frequencies.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -134,7 +131,6 @@ class PartitionTerm:
 
     @cached_property
     def _counted(self) -> tuple[Array, Array, Array]:
-        """Weight in or below each node, weight in or below its parent, and pooled frequency."""
         mine, whole = self._inside(self.base)
         share = np.where(mine > 0, mine / np.where(whole > 0, whole, 1.0), 1.0)
         return *self._inside(self.counts), share
@@ -153,9 +149,8 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of rows that stop in ``places``, (row, partition), as (row, class).
-
-        If ``left`` is given, each row is left out of its class.
+        """The term of rows that stop in ``places``, (row, partition), as (row, class). If labels ``left`` are given,
+        each row is left out of its class.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:
@@ -179,7 +174,7 @@ class PartitionTerm:
         return found
 
     def shares(self, places: Array, columns: int) -> Array:
-        """Contribution of each column, (row, class, column)."""
+        """Contribution of each column to the term, (row, class, column)."""
         found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
         for k, node in enumerate(places.T):
             while (node > 1).any():

@@ -84,7 +84,6 @@ class Laplace:
 
     @cached_property
     def _ordered(self) -> tuple[Array, Array]:
-        """Order the parameters by their modes, not by columns."""
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
         return order, cholesky(own @ own.T, lower=True)
@@ -108,12 +107,12 @@ def laplace(
     better: float = -np.inf,
     here: tuple[float, Array, Array] | None = None,
 ) -> Laplace:
-    """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
+    """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
 
     Newton's method uses the exact Hessian. The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5). The search ends with a step whose predicted increase of the log posterior is below half of ``enough``,
-    in nats. The search ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the
-    :func:`derivatives` at the start, if known.
+    2004, 9.5). The search ends once the predicted increase of the log posterior is below half of ``enough``, in nats;
+    or earlier, if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the
+    start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -144,7 +143,6 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step, the factor of the precision, twice the gain, and the quadratic log evidence."""
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
     factor = cholesky(information + np.diag(precision), lower=True)
@@ -157,21 +155,18 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draws of the parameters from their posterior, (draw, parameter), and the error of the Laplace approximation.
+    """Draws of the parameters from the posterior, (draw, parameter); and the error of the Laplace approximation.
 
-    Draws of the Normal come in pairs, z and -z. The errors of a pair cancel if probabilities are nearly linear in the
-    exponents (antithetic variates: Hammersley and Morton 1956).
+    Draws of the Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates: Hammersley and Morton
+    1956). Let r = log posterior - log Normal. If the standard deviation of r over the draws is above ``EXACT``, as
+    under a skewed posterior, elliptical slice sampling replaces every draw (Murray, Adams and MacKay 2010; around an
+    approximating Normal: Nishihara, Murray and Adams 2014). The chains start at the mode or at draws of the Normal,
+    chosen with importance weights exp(r).
 
-    If the classes separate, the posterior is skewed. Let r = log posterior - log Normal. If the standard deviation of r
-    over the draws is above ``EXACT``, elliptical slice sampling replaces every draw (Murray, Adams and MacKay 2010;
-    around an approximating Normal: Nishihara, Murray and Adams 2014). The chains start at draws of the Normal and at
-    the mode, chosen with importance weights exp(r).
-
-    If classes separate, most labels are certain at all points that the chains visit, and their rows add nearly 0 to the
-    log likelihood. So the first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label
-    was not nearly certain at some chain's position after the previous round (:func:`_uncertain`). If the contribution
-    of the other rows varies by more than ``EXACT`` nats between the chains at the end, all steps are repeated with all
-    rows.
+    The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
+    some chain's position after the previous round (:func:`_uncertain`). Certain labels add nearly 0 to the log
+    likelihood. If the contribution of the omitted rows differs by more than ``EXACT`` nats between chains at the end,
+    all steps are repeated with all rows.
 
     Returns
     -------
@@ -207,7 +202,9 @@ class _Ratio:
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Yield log joints of the other classes minus that of the row's class, (class, draw, row), and row weights."""
+        """Yield log joints of the other classes minus the log joint of the row's class, (class, draw, row); and row
+        weights.
+        """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
             for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):
@@ -247,7 +244,9 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows with an uncertain label (all, if memory is short)."""
+    """The log likelihood at each point, (draw,), and the rows whose label is uncertain at some point. If the uncertain
+    rows take too much memory, return all rows.
+    """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)
@@ -258,10 +257,10 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 
 
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
-    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r there, given these rows.
+    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r at these points, given these rows.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle). Log joints are linear in z, so one matrix product
-    per step is enough for all angles tried.
+    A step moves along the ellipse z cos(angle) + other sin(angle). Log joints are linear in z, so a step needs one
+    matrix product for all angles.
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
@@ -311,13 +310,13 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 class LearnedExponents:
     """The posterior of the exponents given the labels.
 
-    ``names`` and ``groups`` are those of the learned terms. ``scales`` is the prior standard deviation of each group.
-    ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
-    only points. ``off`` is the error of this approximation, in nats (see :func:`draws`). ``points``, (draw, parameter),
-    are draws with ``weights``, or the point that is plugged in. ``average`` holds the weights of the members of an
-    average. In an average, the first point is the class frequencies, and the last points and ``posterior`` belong to
-    the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are the Normals
-    over which probabilities are averaged, one per member.
+    ``names`` and ``groups`` are the names and groups of the learned terms. ``scales`` holds the prior standard
+    deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
+    or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
+    ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
+    members of an average. In an average, the first point is the class frequencies; ``posterior`` and the last points
+    are those of the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are
+    the Normals over which probabilities are averaged, one per member.
     """
 
     spec: Exponents
@@ -340,7 +339,7 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether to resample the kept draws, because the Laplace approximation is poor or members are averaged."""
+        """Whether to resample the kept draws instead of drawing from a Normal."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
@@ -353,7 +352,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy with the exponents fixed at their posterior mode or mean.
 
-        In an average, the mode of the member that learns all terms is used.
+        In an average, the mode is that of the member that learns all terms.
         """
         if point is None:
             return self
@@ -366,9 +365,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A point (parameter,) near the mode in another layout; ``alike`` is True if both layouts have the same cells.
-
-        ``places`` (term,) are the positions of the other layout's terms here. New terms have -1 and begin at ``mean``.
+        """A starting point (parameter,) near the mode, in another layout. ``places``, (term,), is the position in this
+        layout of each term of the other layout. New terms have the position -1 and start at ``mean``. ``alike`` is True
+        if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -378,9 +377,8 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """A start for the variational Gaussian in another layout: its mean and precision.
-
-        The precision is the posterior precision here, with the prior precision replaced by 1 / sd².
+        """Mean and precision of a starting point for the variational Gaussian, in another layout. The precision is the
+        posterior precision in this layout, with 1 / sd² in place of the prior precision.
         """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
@@ -408,7 +406,7 @@ class LearnedExponents:
 
     @property
     def said(self) -> str:
-        """A description of the average."""
+        """A description of the average, in words."""
         if not self.average:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
@@ -416,7 +414,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """The positions of the points of each averaged member; those of all points if no models are averaged."""
+        """For each averaged member, the slice of its points; without an average, the slice of all points."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -424,7 +422,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The exponents of the averaged model that learns all terms, or this object if no models are averaged."""
+        """The exponents of the member that learns all terms; without an average, this object."""
         if not self.average:
             return self
         n = self.spec.draws
@@ -441,7 +439,7 @@ class LearnedExponents:
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
 
-        The class frequencies are not drawn, because every draw is mixed with them.
+        The class frequencies are not drawn, because every draw is mixed with the class frequencies.
         """
         if self.by_draws:
             weights = self.weights.copy()
@@ -450,7 +448,7 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents of some classes; -1 is a new class."""
+        """The exponents for the classes at these positions; -1 is a new class."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
@@ -497,14 +495,14 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) under each member, without the power, (member, row, class)."""
+        """log p(c | x) under each member of an average, before the power, (member, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
 
-        The Bayes factor is the ratio of prior to posterior density at the prior mean, both Normal (Savage and Dickey;
-        Dickey 1971). Above 0, the labels favour another exponent.
+        The Bayes factor is the prior density divided by the posterior density at the prior mean (Savage and Dickey;
+        Dickey 1971). A positive log Bayes factor favours another exponent than the prior mean.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -525,7 +523,7 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 
 
 def tempered(log_p: Array, power: float) -> Array:
-    """Raise probabilities, given by their logs, to a power and normalize them."""
+    """Raise probabilities to a power and normalize them; arguments and results are log probabilities."""
     if power == 1.0:
         return log_p
     return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
@@ -544,15 +542,15 @@ def learn_exponents(
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
-    ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
-    random sample of the rows, to choose standard deviations and a starting point. ``before`` holds the posterior given
-    more rows, the position of each term there (or -1), and whether the cells are alike. With ``before``, the result
-    only predicts held-out rows: standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
+    Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
+    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` holds the
+    posterior given more rows, the position of each term in this posterior (or -1), and whether both have the same
+    cells. With ``before``, standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
 
     Raises
     ------
     NoExponentsError
-        If a term is not finite, as under a prior that gives a level the probability 0.
+        If a term is not finite, for example under a prior that gives a level the probability 0.
     """
     few: Source = source if sample is None else lambda: [sample]
     layout = Layout.of(groups, _classes(few, names), cells, numbers)

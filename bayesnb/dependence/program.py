@@ -1,4 +1,4 @@
-"""The exponents as a PyMC model, to check their posterior by NUTS."""
+"""The exponents as a PyMC model, to check the posterior by NUTS."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """The exponents under the prior of ``learned``, given the terms of the rows, each left out of its terms.
+    """A PyMC model of the exponents, with the prior of ``learned``, given the terms of rows.
 
-    In an average, the exponents are those of the member with all terms. Variables are as in
+    In an average, the exponents are those of the member that learns all terms. The variables have the names of
     :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are data (a cut posterior, Plummer 2015).
     """
     import pymc as pm
@@ -50,7 +50,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
 
 
 def parameters_of(drawn: dict[str, Array]) -> Array:
-    """Parameters, (draw, parameter), from draws of the variables."""
+    """Convert draws of the variables to parameters, (draw, parameter)."""
     own = [drawn[name] for name in ("d", "b_cell") if name in drawn]
     own = np.concatenate([*own, drawn["b"][..., None]], axis=-1)
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
@@ -74,7 +74,8 @@ class Verdict:
         ``nuts_sd``; ``off``, the difference of the means in units of ``nuts_sd``; ``mcse``, the Monte Carlo standard
         error of ``off``; and ``z``, the part of ``off`` beyond ``SKEW``, divided by ``mcse``.
     probability : float
-        The largest difference between a learned class probability of a row and its average over the draws of NUTS.
+        The largest difference between a class probability and the average of this class probability over the draws of
+        NUTS.
     convergence : Convergence
     """
 
@@ -89,7 +90,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error."""
+        """Whether the chains converged, and the means differ by no more than ``SKEW`` and Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:
@@ -106,7 +107,7 @@ class Verdict:
 def verify(
     rows: Rows, learned: LearnedExponents, classes: Sequence[Any], cells: Sequence[str], **sampler: Any
 ) -> Verdict:
-    """Sample the exponents with NUTS, given the rows from which they were learned, and compare.
+    """Sample the exponents with NUTS, given the same rows, and compare with the learned exponents.
 
     ``sampler`` holds the settings of NUTS: ``draws``, ``tune``, ``chains``, ``random_seed`` and ``target_accept``.
     """

@@ -1,8 +1,8 @@
 """Class probabilities averaged over a Normal of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if these are Normal, the scores are too. Class
-probabilities depend only on differences between scores, so their mean is an integral over one dimension less than there
-are classes. No step depends on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So Normal exponents imply Normal scores. Class
+probabilities depend only on the differences between scores. So for K classes, the mean of the class probabilities is an
+integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ error at most 0.0002 if the scores have the standard deviation 1; for 3 it is 0.
 class Spread:
     """A Normal distribution of the parameters, with its weight in an average.
 
-    The covariance is root rootᵀ, ``root`` (parameter, any); without columns, the parameters are fixed.
+    The covariance is root rootᵀ. If ``root``, (parameter, any), has no columns, the parameters are fixed.
     """
 
     weight: float
@@ -64,14 +64,14 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
-        """The points (draw, parameter) whose standardized coordinates, ordered by the means, are z."""
+        """The points (draw, parameter) with the standardized coordinates z, which are in the order of the means."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
         return self.mean + found
 
     def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) as (row, class), averaged over the parameters; arguments of ``likelihood.log_joint``."""
+        """log p(c | x), (row, class), averaged over the parameters; arguments as in ``likelihood.log_joint``."""
         if not self.root.shape[1]:
             return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         found = np.empty(offset.shape)
@@ -81,7 +81,7 @@ class Spread:
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
-        """Slices of the rows with limited memory."""
+        """Slices of the rows that need limited memory."""
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
@@ -99,13 +99,13 @@ class Spread:
 
 
 def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
-    """The covariates of the deviations: indicators of cells, numbers, and the constant 1."""
+    """The covariates that have only deviations: indicators of cells, numbers, and the constant 1."""
     width = layout.cells + layout.numbers
     return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
 
 
 def averaged(mean: Array, covariance: Array) -> Array:
-    """The logarithm of the mean of class probabilities over Normal scores, (row, class)."""
+    """The logarithm of the mean class probabilities, (row, class), over Normal scores."""
     if mean.shape[1] == 2:
         center, sd = _log_odds(mean, covariance)
         return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
@@ -142,7 +142,6 @@ def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Arra
 
 
 def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of the log-odds of the second of two classes, (row,)."""
     with np.errstate(invalid="ignore"):
         center = np.where(np.isneginf(mean[:, 1]), -np.inf, mean[:, 1] - mean[:, 0])
     variance = covariance[:, 0, 0] - 2 * covariance[:, 0, 1] + covariance[:, 1, 1]
@@ -152,9 +151,8 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
 
-    As a function of z = (u - center) / sd, p has a step of width 1 / sd, which would need many nodes. As a function of
-    u, p(1 - p) is a fixed peak around 0, and it is the derivative of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by
-    integration by parts, and all nodes lie within a fixed distance of 0. This requires that sd is not small.
+    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
+    of p, and is a peak around 0 that does not depend on sd. So all nodes lie within a fixed distance of 0.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -169,9 +167,8 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
-    """ln E p, as in :func:`_mean_logistic`, also accurate for small probabilities.
-
-    If u < t at all nodes t, then E p depends on smaller t, where p(1 - p) is exp(t): that integral has a closed form.
+    """ln E p, as in :func:`_mean_logistic`, but accurate for small probabilities, too. The integral over t below all
+    nodes, where p(1 - p) is nearly exp(t), is added in closed form.
     """
     found = np.empty_like(center)
     narrow = sd <= WIDE
@@ -187,11 +184,12 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
-    """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
+    """The scores of each row at the nodes of a quadrature rule, (row, class, node); the weights of the nodes; and a
+    permutation.
 
     The largest score at a node is 0. The classes are sorted by the moments of their scores; the permutation restores
     the original order. Classes whose scores have equal moments must get equal probabilities. The last returned array,
-    (row, class, class), averages over such classes; it is ``None`` if no averaging is needed.
+    (row, class, class), averages over classes with equal moments; it is ``None`` if there are no such classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -218,7 +216,6 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _root(covariance: Array) -> Array:
-    """The lower Cholesky factors of matrices that may be singular."""
     found, left = np.zeros_like(covariance), covariance.copy()
     size = 1e-12 * np.diagonal(covariance, axis1=1, axis2=2).max(1, initial=0.0)
     for k in range(covariance.shape[1]):
@@ -259,9 +256,8 @@ FEW_POINTS, MORE_POINTS, AT_LAST = 64, 256, 0.1
 def expected_derivatives(
     source: Source, layout: Layout, spread: Spread, points: int = MORE_POINTS
 ) -> tuple[Array, Array]:
-    """The means over a Normal of the gradient of the log-likelihood, and of minus its Hessian.
-
-    As ``likelihood.derivatives``, with p and p pᵀ replaced by their means in each row.
+    """The mean gradient of the log-likelihood, and the mean of minus the Hessian, over a Normal. The formulas are those
+    of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their means.
     """
     n, n_classes = layout.terms, layout.classes
     own = layout.own[layout.own < n]
@@ -308,11 +304,11 @@ def nearest(
 ) -> Spread:
     """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
 
-    At this variational Gaussian approximation, the mean over the Normal of the gradient of the log posterior is 0, and
-    the mean of minus its Hessian is the precision (Opper and Archambeau 2009). Newton's method finds it from ``center``
-    and ``precision``, with averages over the Normal instead of values at its centre, until the squared length of a step
-    is below ``close``, in standard deviations. If the classes separate, it avoids the exponents under which the labels
-    are nearly impossible, unlike the Laplace approximation.
+    This Normal is the variational Gaussian approximation. Under it, the mean gradient of the log posterior is 0, and
+    the mean of minus the Hessian is the precision (Opper and Archambeau 2009). Newton's method, with these means in
+    place of values at a point, starts at ``center`` and ``precision``. It ends once the squared length of a step, in
+    standard deviations, is below ``close``. Unlike the Laplace approximation, this Normal avoids exponents under which
+    the labels are nearly impossible.
     """
     spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)
@@ -337,5 +333,4 @@ def nearest(
 
 
 def _inverse_root(factor: Array) -> Array:
-    """A root of the covariance whose precision is L Lᵀ."""
     return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)

@@ -1,4 +1,4 @@
-"""The terms that the exponents multiply: the factors of the log predictive, with exact leave-one-out.
+"""The terms that the exponents multiply: summands of the log predictive, with exact leave-one-out.
 
 Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. A :class:`TermSet` adds further
 terms.
@@ -46,7 +46,7 @@ def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
 
 
 def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
-    """Yield log p(x_j | c, θ) of each column, (..., row, class), with leading axes for draws of θ."""
+    """Yield log p(x_j | c, θ) of each column, (..., row, class); leading axes are draws of θ."""
     lead = theta.log_pi.ndim - 1
     ready = by_column(data)
     for piece in pieces(posterior):
@@ -58,16 +58,16 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column for learned rows, each left out of its class, (row, class, term).
+    """The log predictive of each column, (row, class, term), for learned rows, each left out of its class.
 
-    A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
-    posterior, and the term of this class is the ratio of two normalizers. A prior that was scaled to the data keeps its
-    scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    A row changes only the posterior of its class. So the terms of other classes are the predictive of the full
+    posterior. The term of the row's own class is a ratio of two normalizers. The scale of a prior that was scaled to
+    the data is not changed. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
     ImproperError
-        If a class has an improper prior and, without the row, an improper posterior.
+        If the prior of a class is improper, and also its posterior without the row.
     """
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
@@ -111,12 +111,12 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms that follow from counts of cells: of shapes, pairs, and all columns together."""
+    """The terms that are computed from counts of cells: terms of shapes, of pairs, and of all columns together."""
 
     statistics: DependenceStatistics
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out cached tables, which are several times larger than the statistics."""
+        """Pickle without the cached tables, which are several times larger than the statistics."""
         return {"statistics": self.statistics}
 
     @cached_property
@@ -130,7 +130,6 @@ class TermSet:
         return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
 
     def _of_cells(self, codes: Array) -> Iterator[tuple[CellTerm, Array, Array, Array, Array]]:
-        """Yield each term of shapes and pairs, its table with and without a row left out, and the cells."""
         cells = self.statistics.cells
         if len(cells.shaped):
             alone = np.zeros(codes.shape[1], np.intp)
@@ -143,12 +142,12 @@ class TermSet:
 
     @property
     def paired(self) -> Sequence[tuple[int, int]]:
-        """The pairs with a term each; empty if they are edges of forests."""
+        """The pairs of columns that have a term; empty if the pairs are possible edges of forests."""
         return () if self.statistics.cells.forests else self.statistics.cells.pairs
 
     @cached_property
     def forests(self) -> Forests | None:
-        """The average over all forests, if any."""
+        """The average over all forests; ``None`` without forests."""
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None
@@ -206,7 +205,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """Keys of the learned terms, which do not depend on the names of columns."""
+        """Keys of the learned terms; the keys do not depend on the names of columns."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
@@ -237,7 +236,7 @@ class TermSet:
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Contribution of each column to the terms of all columns together, (row, class, column), for new rows."""
+        """Contribution of each column to the kernel and partition terms of new rows, (row, class, column)."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:
@@ -249,7 +248,7 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
-        ``which`` are labels of learned rows, each left out of its class, or the number of new rows.
+        ``which`` is the number of new rows, or the labels of learned rows, each left out of its class.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -284,8 +283,8 @@ def terms_of(
 ) -> Array:
     """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
 
-    If all columns share one exponent, their terms are summed. If exponents differ by class, the log mean over classes,
-    ln of the mean of exp(term), is subtracted from each term.
+    If all columns share one exponent, their terms are summed. If exponents differ by class, each term is divided (on
+    the log scale, subtracted) by its mean over classes.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -298,7 +297,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms that the exponents multiply, from columns and added terms."""
+    """The terms that the exponents multiply, from the terms of columns and the added terms."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)
@@ -306,9 +305,8 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 
 
 def relative(found: Array, axis: int = 1) -> Array:
-    """Each term minus its log mean over classes.
-
-    Otherwise a deviation per class would depend on the units of the column, which shift the log density.
+    """Each term minus the log of the mean of exp(term) over classes. So a deviation per class does not depend on the
+    units of the column, which shift the log density.
     """
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)

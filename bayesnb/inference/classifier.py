@@ -226,7 +226,6 @@ class Classifier(FittedModel):
         return _still(vars(self).copy(), {})
 
     def generator(self) -> np.random.Generator:
-        """A random number generator with the seed."""
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:

@@ -45,18 +45,18 @@ def loo(
     X, y, sample_weight
         Exactly the learned rows.
     by : {"row", "feature"}
-        One result per row, or the term of each column.
+        Return one result per row, or one result per row and column.
     refit : bool
-        Sample a feature again without the row if its importance weights are unreliable. Each time takes as long as a
-        fit of the column.
+        Sample a feature again without the row if its importance weights are unreliable. Each of these samples takes as
+        long as a fit of the column.
 
     Returns
     -------
     DataFrame (row, ...)
         Let D_i be the data without row i. By row: ``log_density`` is log p(x_i, y_i | D_i), and ``probability`` is p(c
         | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for each sampled column. By
-        feature: columns (class, term), in nats. "(prior)" is log p(c | D_i), and column j is log p(x_ij | c, D_i), with
-        all parameters integrated out. A prior that was scaled to the data keeps its scale.
+        feature: columns (class, term), in nats. The term "(prior)" is log p(c | D_i), and the term of column j is log
+        p(x_ij | c, D_i). All parameters are integrated out. A prior that was scaled to the data keeps its scale.
 
     Warns
     -----
@@ -66,11 +66,12 @@ def loo(
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. It is 0 if the
-    feature was sampled again, and NaN if the cell is missing.
+    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. ``pareto_k``
+    is 0 if the feature was sampled again, and NaN if the cell is missing.
 
     With a dependence, the row is left out of the class prior and of all terms, but not of the exponents. So the
-    probabilities are too good, as ``attrs["note"]`` states. By feature, terms are not multiplied by their exponents.
+    probabilities are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by
+    their exponents.
 
     Examples
     --------
@@ -116,12 +117,13 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Scores of learned rows, each predicted without itself. Large tables are sampled by the content of rows.
 
-    Exponents have seen the label of the row, so they are corrected by importance sampling.
+    Importance sampling removes the label of the row from the exponents.
 
     Returns
     -------
     dict
-        ``rows``, their number; ``accuracy`` and ``log_loss``; ``frequencies``, the log loss of the class frequencies.
+        ``rows``, the number of rows; ``accuracy`` and ``log_loss``; ``frequencies``, the log loss of the class
+        frequencies.
     """
     rows = rows.labelled()
     some = few_rows(rows.table, SCORED, 0, rows.target.codes)

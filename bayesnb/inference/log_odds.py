@@ -43,14 +43,15 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Infinite if one of the two classes is impossible, NaN if both are. With a dependence, the posteriors of
-        parameters and exponents are independent. With "forests", the moments are taken over 4000 draws, and
-        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or "data".
+        In nats. Entries are infinite if one of the two classes is impossible, NaN if both are. With a dependence, the
+        posteriors of parameters and exponents are independent. With "forests", the moments are taken over 4000 draws,
+        and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or
+        "data".
 
     Raises
     ------
     FarRowError
-        If a row is such an outlier that its moments overflow double precision.
+        If a row is so far from the learned rows that its moments overflow double precision.
 
     Examples
     --------
@@ -93,8 +94,8 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
     Raises
     ------
     ValueError
-        For an average of models, if exponents differ between classes, or if a feature is sampled and terms have
-        exponents.
+        If the model is an average of models, if exponents differ between classes, or if a feature is sampled and terms
+        have exponents.
     """
     # The moments are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors
     # of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
@@ -146,7 +147,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments under naive Bayes given the data, and given class ``c`` of the row unless None."""
+    """The moments under naive Bayes. They are given the data and, unless ``c`` is None, the row with class ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)
@@ -211,7 +212,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 
 
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
-    """Mean, (row, class), and covariance, (row, class, class), of log p(x | θ) over draws, given class c if any."""
+    """Mean, (row, class), and covariance, (row, class, class), of log p(x | θ) over draws."""
     # Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
     n_classes, whole = believed.proper().shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)

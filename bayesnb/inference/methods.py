@@ -1,4 +1,4 @@
-"""The methods of a fitted model, where questions that are declared as methods are registered."""
+"""The base class of fitted models. Questions are registered as its methods."""
 
 
 class FittedModel:

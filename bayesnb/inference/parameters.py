@@ -54,7 +54,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector; a parameter of two columns is named "… with <other column>"."""
+    """The parameters of one column of a vector. Parameters of two columns are named "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -63,7 +63,6 @@ def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[s
 
 
 def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
-    """Parameters (class,); entries of vectors have names such as "mu[0]"."""
     found = {}
     for what, value in cells.items():
         for place in np.ndindex(value.shape[1:]):
@@ -81,7 +80,7 @@ def softmax_regression(
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
-    ``exponents``, (class, column + 1), are the exponents of the columns, and last the offset. With ``quadratic``,
+    ``exponents``, (class, column + 1), are the exponents of the columns, followed by the offset. With ``quadratic``,
     squares and products of columns may be terms.
 
     Raises
@@ -121,7 +120,6 @@ def softmax_regression(
 
 
 def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
-    """The linear form of a feature with exponents, (class, column)."""
     if feature.family.whole_rows:
         each = [feature.family.linear(theta)]
     else:
@@ -144,7 +142,6 @@ def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Ar
 
 
 def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) by (column, level)."""
     if feature.text is not None:
         return {(feature.source[0], word): beta[:, k] for k, word in enumerate(feature.columns)}
     if feature.levels is None:
@@ -168,8 +165,9 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    The chosen estimate ("predictive": the posterior mean) gives the probabilities of levels, "mean" and "sd" of real
-    numbers, and "rate" of counts. With a dependence, the entry "(exponents)" holds ``exponents_``.
+    The parameters are the probabilities of levels, "mean" and "sd" of real numbers, and "rate" of counts. They are at
+    the chosen estimate; for "predictive", at the posterior mean. With a dependence, the entry "(exponents)" holds
+    ``exponents_``.
 
     Examples
     --------
@@ -202,8 +200,8 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     weights : DataFrame (term, class)
         β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
         text, a term is (column, word), and φ is the count of the word. For a number, a term is (column, ""), or
-        (column, "ln") for a ``LogNormal``. With ``quadratic``, (column, other column) is the product, and (column,
-        "ln²") the squared logarithm.
+        (column, "ln") for a ``LogNormal``. With ``quadratic``, the term (column, other column) is a product, and
+        (column, "ln²") is a squared logarithm.
     intercept : Series (class,)
         γ.
 
@@ -248,7 +246,6 @@ def _point(classifier: Classifier) -> Parameters:
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:
-    """Drop the column "columns" if all are 1, and "chosen" if all families are by type."""
     telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
     return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
 

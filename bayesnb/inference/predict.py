@@ -44,7 +44,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has probability 0 under every class, which only plug-ins can predict.
+        If a row has probability 0 under every class. This can happen only with plug-ins.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def predict_log_proba(classifier: Classifier, X: Any) -> Array:
 
 @question("how probable each row is with each class", "predict")
 def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
-    """log p(c, x | D), (row, class): not normalized, so its logsumexp over classes is log p(x | D).
+    """log p(c, x | D), (row, class). The logsumexp over classes is log p(x | D).
 
     Parameters
     ----------

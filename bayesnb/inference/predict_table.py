@@ -102,7 +102,7 @@ def write_predictions(
     prob: float | None = None,
     keep: Sequence[Any] = (),
 ) -> int:
-    """Write the predictions of a table of any size to a file, part by part, and return the number of rows.
+    """Write the predictions of a table of any size to a file, part by part. Return the number of rows.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Checked:
 def rounding(x: Array) -> tuple[float, float]:
     """The unit to which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
 
-    The unit is the smallest distance of two different numbers, if it divides all distances.
+    The unit is the smallest distance of two different numbers, if all distances are multiples of it.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:
@@ -93,7 +93,8 @@ class Check:
     """A test statistic of one column, or of two columns, within a class.
 
     ``second`` is -1 if there is only one column. ``scale`` makes the test statistic closer to a Normal. ``resolution``
-    is a lower limit of its standard deviation, needed if nearly all replicated tables have the same value.
+    is a lower limit of the standard deviation of the test statistic. It matters if nearly all replicated tables have
+    the same value.
     """
 
     statistic: str
@@ -104,7 +105,7 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """Every test statistic of the rows of one class, and its values, (table, check), for many tables at once.
+    """All test statistics of the rows of one class, and the values in many tables, (table, check).
 
     ``cells``, (table, row, column), are numbers or codes of levels. The same cells are missing in every table.
     """
@@ -253,7 +254,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks. They print as one sentence.
+    """Results of predictive checks. These checks print as one sentence.
 
     Parameters
     ----------
@@ -322,7 +323,6 @@ def _flags_of_gaps(observed: Array) -> Array:
 
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
-    """The columns that can be checked, and the names of the others."""
     found, others, names = [], [], iter(names_of_columns(posterior))
     for feature, family in posterior.model.features.items():
         x, kind = data[feature], KINDS.get(family.support, "real")
@@ -345,9 +345,9 @@ def replicated(
     rng: Generator,
     connect: Connect | None = None,
 ) -> Array:
-    """Tables from the posterior predictive, (table, row, column), each with its own parameters; no cell is missing.
+    """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    ``connect`` makes the columns dependent, in place, given the parameters and each row's draw and class.
+    Each table has its own parameters. ``connect`` changes the cells in place so that the columns are dependent.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
@@ -366,7 +366,7 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """One line for each check, the worst first, and the distance from which a check fails."""
+    """A table with one row per check, the worst first, and the distance from which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     draws, names = len(replicated), [*(column.name for column in columns), None]
@@ -428,12 +428,12 @@ def _table(
 def predictive_checks(
     classifier: Classifier, X: Any, y: Any, draws: int = 200, prob: float | None = None
 ) -> PredictiveChecks:
-    """Whether tables drawn from the model look like this table: each column, and each pair of columns.
+    """Whether tables drawn from the model look like this table, in each column and each pair of columns.
 
     Parameters
     ----------
     X, y : table and labels
-        The learned rows, or other rows of the same kind.
+        The learned rows, or other rows from the same source.
     draws : int
         The number of replicated tables, at least 20, each with its own draw of the parameters.
     prob : float, optional
@@ -448,7 +448,8 @@ def predictive_checks(
     Raises
     ------
     ValueError
-        If a row, or a learned row, has no label, a posterior is improper, or there are more than 200 columns.
+        If a row of the table or a learned row has no label, a posterior is improper, or there are more than 200
+        columns.
 
     Notes
     -----

@@ -1,7 +1,7 @@
-"""Regret of a plug-in: the increase in posterior expected loss per row when a plug-in replaces full Bayes.
+"""Regret of a plug-in: the increase in posterior expected loss per row if a plug-in replaces full Bayes.
 
 If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss. The
-increase is a sum over classes, so it is exact.
+regret is a sum over classes, so it is exact.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """The expected loss per row, (row,), as a function of predicted and true class probabilities, (row, class) each.
+    """Return a function of predicted and true class probabilities, (row, class), for the expected loss, (row,).
 
     The loss is the log loss in nats, 1 per wrong class ("accuracy"), or the cost of the best decision.
     """
@@ -68,7 +68,7 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
-    """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
+    """Regret of each plug-in: its expected loss per row minus the expected loss of full Bayes.
 
     The regret assumes that the model is right. To compare log losses on held-out rows, use :func:`bayesnb.compare`.
 
@@ -78,20 +78,20 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
         The rows to predict; by default 1,000 rows that are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
-        nats. "accuracy": the decrease in the probability of the predicted class. A DataFrame of costs as in
-        :meth:`bayesnb.BayesianNB.decide`: the increase in the expected cost of the decision.
+        nats. "accuracy": the decrease in the probability of the predicted class. DataFrame: costs as in
+        :meth:`bayesnb.BayesianNB.decide`. The regret is then the increase in the expected cost of the decision.
 
     Returns
     -------
     DataFrame (row, plug-in)
         One column for each of "mle", "map" and "mean" that exists for these data. ``attrs["absent"]`` gives the reason
-        if one does not exist. Infinite if a plug-in predicts probability 0 for a possible class.
+        if a plug-in does not exist. The regret is infinite if a plug-in predicts probability 0 for a possible class.
 
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are not as described, or no rows are passed although columns depend on each other or each row has
-        its own class prior.
+        If ``costs`` are not as described. If no rows are passed, and columns depend on each other or each row has its
+        own class prior.
 
     References
     ----------

@@ -74,14 +74,13 @@ class LogOdds:
 
     @classmethod
     def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array | float = 0.0) -> LogOdds:
-        """The log-odds of two classes without features."""
+        """The log-odds of two classes, with the class prior but without features."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """Join the columns of one kind, for fast loops."""
         return replace(self, factors=prepared(self.factors, self.n_rows))
 
     @property
@@ -94,7 +93,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The open interval of t on which N exists, two arrays (row,)."""
+        """The ends of the open interval of t on which N exists, (row,) each."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
@@ -114,7 +113,6 @@ class LogOdds:
             return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 
     def _cumulants_at(self, t: Array) -> Array:
-        """N, N' and N'' at t, (point, row), as (3, point, row)."""
         repeated = self[np.tile(np.arange(self.n_rows), len(t))] if len(t) > 1 else self
         return np.reshape(repeated.cumulants(t.ravel()), (3, *t.shape))
 
@@ -125,7 +123,6 @@ class LogOdds:
 
     @cached_property
     def _at_origins(self) -> Array:
-        """N, N' and N'' at the origins, (3, component, row)."""
         return self._cumulants_at(np.broadcast_to(self._origins, (self.power + 1, self.n_rows)))
 
     @property
@@ -154,7 +151,6 @@ class LogOdds:
 
     @cached_property
     def _moving(self) -> tuple[Array, LogOdds]:
-        """The rows whose log-odds vary, and their distribution."""
         _, mean, variance = self._at_origins
         varies = (variance > 0) & np.isfinite(variance) & np.isfinite(mean)
         rows = np.flatnonzero(varies.all(0))
@@ -175,7 +171,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """At z = N'(t), for some rows: P(log-odds < z), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
+        """For some rows, with z = N'(t): P(log-odds < z), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)
@@ -251,7 +247,6 @@ def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[
 
 
 def _lugannani_rice(w: Array, correction: Array) -> Array:
-    """Φ(w) + φ(w) (1/w - 1/u), clipped to the open interval (0, 1)."""
     below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
     return np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
 
@@ -261,10 +256,9 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula of :class:`LogOdds` is accurate: the families were tested, and have no long
-    tails.
+    """Whether the saddlepoint formula of :class:`LogOdds` is accurate: all families were tested and have no long tails.
 
-    If True, the error of a probability was below 0.011 in tests, and otherwise up to 0.05. A tail is long if a
+    In tests, the error of a probability was below 0.011 if True, and up to 0.05 otherwise. A tail is long if a
     Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
@@ -296,7 +290,6 @@ class Chances:
         return cumulants.chances(own, total, t, self.compiled)
 
     def moment_floor(self, total: Array, own: Array) -> Array:
-        """The t above which the moment exists, (row, class)."""
         return -np.fmin.reduce(own[..., 0], axis=-1, initial=np.inf)
 
 
@@ -360,6 +353,5 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
 
 
 def _for_gamma(a: Array) -> Array:
-    """Stack a, ln a and the remainder of Stirling's formula for ln Γ(a)."""
     with np.errstate(all="ignore"):
         return np.stack([a, np.log(a), stirling(a)], axis=-1)

@@ -42,30 +42,31 @@ def sample_posterior(
     sample_weight: Any = None,
     **arguments: Any,
 ) -> DataTree:
-    """Posterior draws as an ArviZ ``DataTree``: of all parameters or, with a dependence, of its exponents.
+    """Posterior draws of all parameters, or of the exponents of a dependence, as an ArviZ ``DataTree``.
 
     Parameters
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, its numbers are the default, and larger numbers repeat its draws.
+        draws, the numbers of that feature are the default. Larger numbers repeat the draws of the feature.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
-        features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. Sampled
-        features keep their draws from the fit.
+        features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
+        Sampled features keep their draws from the fit.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
         Rows that the tree describes. Without y, the rows of X are new rows to predict. "gibbs" needs the learned rows.
-        "nuts" needs the learned rows if some have no label. In both cases, the tree describes only the labelled rows.
+        "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree describes only
+        the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default groups, or to require. By default the tree has all groups that can be made, except
         "columns" with its large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
-        exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``.
-        "exact" then draws from Laplace's approximation, corrected if it is far off, and "nuts" from the model of
-        :meth:`to_pymc`.
+        exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``. For
+        exponents, "exact" draws from Laplace's approximation, corrected if it is far off, and "nuts" draws from the
+        model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
@@ -201,7 +202,6 @@ def sampled_parameters(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """Number of draws per chain and of chains; by default those of the posterior."""
     most_chains, most_draws = classifier.posterior.sizes
     return most_draws if draws is None else draws, most_chains if chains is None else chains
 
@@ -209,7 +209,6 @@ def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> t
 def _by_gibbs(
     classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: Any
 ) -> tuple[LearnedRows, gibbs.Drawn]:
-    """The learned rows, and draws of the parameters and of missing labels."""
     from bayesnb.sampling import gibbs
 
     if X is None or y is None:
@@ -229,7 +228,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The rows that a tree describes, all labelled; None without labels."""
+    """The labelled rows, which a tree describes; None if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)
@@ -275,7 +274,7 @@ def sampled_exponents(
     y: Any,
     sample_weight: Any,
 ) -> DataTree:
-    """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
+    """Draws of the exponents as a tree, given the terms of the rows from which the exponents were learned.
 
     Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
     """
@@ -338,7 +337,6 @@ def sampled_exponents(
 
 
 def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
-    """Split the parameter vector (chain, draw, parameter) into the named variables."""
     layout = learned.layout
     own = points[..., layout.terms :].reshape(*points.shape[:-1], layout.classes, len(layout.own))
     n = int((layout.own < layout.terms).sum())
@@ -347,7 +345,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
+    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w); (chain, draw, row) each."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -1,4 +1,4 @@
-"""Scores of class probabilities. They are not clipped: the log loss is infinite if the true class has probability 0."""
+"""Scores of class probabilities, not clipped: the log loss is infinite if the true class has probability 0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_CLASSES = 100
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of the class probabilities that a log joint implies, for rows whose true classes are ``codes``.
+    """Scores of the class probabilities from ``log_joint``. ``codes`` are the true classes of the rows.
 
     Returns
     -------
@@ -64,11 +64,12 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     -------
     auc : float
         With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
-        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows (Hand and
+        the first class. Ties count half. With more classes, the mean over all pairs of classes that have rows (Hand and
         Till 2001). NaN if fewer than two or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
-        Σ_i w_i, with sums over the rows i of class c. These are the centred placements of DeLong et al. (1988).
+        Σ_i w_i, with sums over the rows i of class c. These influences are the centred placements of DeLong et al.
+        (1988).
     """
     influence = np.zeros(len(codes))
     present = np.unique(codes)
@@ -120,7 +121,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """Per row, the bin of its confidence, and confidence - [prediction is right]; then the number of bins."""
+    """The bin of each row's confidence; the confidence minus 1 (right) or 0 (wrong prediction); the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 
@@ -128,7 +129,7 @@ def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Ar
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
     """The equal-tailed interval of a share, from k of n rows, under Jeffreys' prior Beta(1/2, 1/2).
 
-    Its lower end is 0 if k = 0, and its upper end 1 if k = n (Brown, Cai and DasGupta 2001).
+    The lower end is 0 if k = 0, and the upper end is 1 if k = n (Brown, Cai and DasGupta 2001).
     """
     k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
     lower = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
@@ -137,14 +138,13 @@ def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
 
 
 def _binned(p: Array, bins: int) -> Array:
-    """The bin of each probability, of equal widths; 1 is in the last bin."""
     return np.minimum((p * bins).astype(int), bins - 1)
 
 
 def reliability_table(
     proba: Array, codes: Array, bins: int = 10, code: int | None = None, prob: float | None = None
 ) -> pd.DataFrame:
-    """How often predictions come true at each confidence: the numbers in :func:`bayesnb.plots.reliability`.
+    """The numbers in :func:`bayesnb.plots.reliability`: how often predictions are right at each confidence.
 
     Parameters
     ----------
@@ -202,17 +202,19 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     dict
         ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
         ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better);
-        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. Each is a sum over classes, one against the rest.
+        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. Each of the three terms is a sum over classes, each
+        against the rest.
 
     Raises
     ------
     ValueError
-        If there are no rows, not exactly one code per row, or an invalid code, probability or number of bins.
+        If there are no rows, or the number of codes differs from the number of rows. If a code, a probability or
+        ``bins`` is invalid.
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score. The rest (variance within bins, and covariance with the
-    truth) is added to the resolution. So the sum is exact, but the resolution can be slightly below 0.
+    With bins, Murphy's three terms do not add up to the score. The difference (variance within bins, and covariance
+    with the truth) is added to the resolution. So the sum is exact, but the resolution can be slightly below 0.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How much the priors and the likelihood matter: the change of predictions when one of them is raised to a power.
+"""How predictions change if a prior or the likelihood is raised to a power.
 
 See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is a conjugate prior, and a power of the
 likelihood counts every row s times. So the posterior under each power has a closed form.
@@ -60,14 +60,14 @@ FLAT: Mapping[type, Mapping[str, float]] = {
 
 
 def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
-    """A prior raised to the power s and normalized, which is a prior of the same class.
+    """A prior raised to the power s and normalized. The result has the same type as the prior.
 
     With ``scaling="rows"``, the imaginary rows of the prior are counted s times.
 
     Raises
     ------
     ImproperError
-        If this power is not integrable, because a positive parameter would become 0 or negative.
+        If this power of the density is not integrable, because a positive parameter would become 0 or negative.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
@@ -114,7 +114,7 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The class probabilities (``family`` is None) or a feature, under powers of prior and likelihood.
+    """A feature, or the class probabilities (``family`` is None), under powers of the prior and the likelihood.
 
     ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
     """
@@ -169,7 +169,7 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x) by powers of prior and likelihood; the last factor is all factors together.
+        Change of p(c | x) by powers of prior and likelihood. The last factor stands for all factors together.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
@@ -246,17 +246,17 @@ def sensitivity(
         Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s times, so
         Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
-        Whether a line of the result is a factor of the model or a row.
+        Whether a row of the result is a factor of the model or a row of ``X``.
 
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)". The columns belong to a power of the ``prior`` or of the
+        A factor is "(class)", a feature, or "(all)". Each column is about a power of the ``prior`` or a power of the
         ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the rows, of the largest change of a
         class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
         values are signed changes of the probability of the predicted class. All changes are slopes at the power 1, per
-        doubling.
+        doubling of the power.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale. A predicted row counts once.
+    A prior that was scaled to the data keeps its scale.
 
     Examples
     --------

@@ -36,12 +36,12 @@ class Dialect:
     number, text : str
         SQL for the value of the cell {c} as a number or as text; NULL if the cell holds something else.
     holds_number, holds_text : str
-        SQL condition: the cell {c} is not missing. A cell that meets it, but for which ``number`` or ``text`` gives
-        NULL, is invalid. Empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} is not missing. A cell that meets this condition, but for which ``number`` or
+        ``text`` gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
-        Names with the same result are the same column.
+        Names with the same result are the same column in the database.
     pseudo : tuple of str
-        Names that the database accepts without such a column.
+        Names that the database accepts even if there is no column of that name.
     """
 
     number: str
@@ -178,17 +178,15 @@ class Query:
         }
 
     def power(self) -> Array:
-        """The exponents of the next term, (class,)."""
         self.terms += 1
         return np.ones(len(self.sums)) if self.powers is None else self.powers[:, self.terms - 1]
 
     def add(self, terms: Iterable[str]) -> None:
-        """Add a term, given as one SQL expression per class."""
         for whole, term in zip(self.sums, terms, strict=True):
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Read a column under a new name; return this name and the condition that a cell is known."""
+        """Read a column under a new name. Return this name and the condition that a cell is not missing."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -235,7 +233,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add a term with a log density per value; ``beyond`` is for all other values."""
+        """Add a term with a log density per value. ``beyond`` is the log density of all other values."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -292,7 +290,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Inner tables are named ``ROWS``…, so that they hide no table of the user."""
+        """The whole SELECT. The names of inner tables begin with ``ROWS``, so that they hide no table of the user."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -318,7 +316,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for names that the database confuses, or accepts without such a column."""
+        """Raise ``ValueError`` for names that the database confuses, or accepts even if there is no such column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:
@@ -337,7 +335,6 @@ class Query:
 
 
 def _is_exact(level: Any) -> bool:
-    """Whether a level is a number that a float represents exactly."""
     return isinstance(level, Real) and abs(level) < MOST_EXACT and float(level) == level
 
 
@@ -359,9 +356,9 @@ def to_sql(
     Returns
     -------
     str
-        The query. Its result has the columns of ``keep`` and a column "p_LABEL" for each class. The probabilities of a
-        row are NULL if :meth:`predict_proba` would raise an error for the row. They are also NULL for counts of 256 or
-        more in a column whose family is not Poisson.
+        The query. The result of the SELECT has the columns of ``keep`` and a column "p_LABEL" for each class. The
+        probabilities of a row are NULL if :meth:`predict_proba` would raise an error for the row. The probabilities are
+        also NULL for counts of 256 or more in a column whose family is not Poisson.
 
     Raises
     ------

@@ -28,24 +28,24 @@ def to_pymc(
     stage: Literal["parameters", "exponents"] = "parameters",
     sample_weight: Any = None,
 ) -> pm.Model:
-    """The fitted model written out in PyMC.
+    """The fitted model as a PyMC model.
 
     Parameters
     ----------
     X, y : table and labels, optional
-        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``, and
-        labelled rows are then observed by their sufficient statistics. If the rows are not passed, the expected counts
-        of unlabelled rows from EM are observed like counts of labelled rows.
+        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``. If labels
+        are missing, the labelled rows are observed by their sufficient statistics. If the rows are not passed,
+        unlabelled rows enter by their expected counts from EM, which are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        What is observed. All three have the same log density, and so the same posterior.
+        What is observed. All three values give the same log density, and so the same posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
         * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
           textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
-        * "sufficient", the default without rows: the sufficient statistics. The time does not grow with the number of
-          rows, but there are no replicates and no log likelihood per row.
+        * "sufficient", the default without rows: the sufficient statistics. The time of sampling does not grow with the
+          number of rows, but there are no replicates and no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
         labels given the exponents and the leave-one-out terms of the rows that the exponents were learned from. The
@@ -119,7 +119,7 @@ def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows:
-    """Statistics of labelled rows; columns, weights and positions of unlabelled rows."""
+    """The statistics of the labelled rows, and the columns, weights and positions of the unlabelled rows."""
 
     labelled: Statistics
     data: Data

@@ -78,13 +78,13 @@ def uncertainty(
         * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
-        standard error of each column. ``attrs["note"]`` states if labels were learned as expected counts.
+        standard error of each column. ``attrs["note"]`` warns if labels were learned as expected counts.
 
     Notes
     -----
     After a fit with unlabelled rows, all columns are overconfident, because expected counts replace missing labels.
-    Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, so it may lie outside
-    the interval. See ``docs/how-to/uncertainty.md``.
+    Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, so ``probability``
+    may lie outside the interval. See ``docs/how-to/uncertainty.md``.
 
     Examples
     --------

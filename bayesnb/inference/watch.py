@@ -1,8 +1,8 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
 Under this distribution, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the
-parameters. A bet on the u_t, ∏ f(u_t) with a density f, is a martingale of mean 1. The bet exceeds 1/α at any time with
-probability at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
+parameters. A bet on these numbers is ∏ f(u_t) with a density f, a martingale of mean 1. The probability that the bet
+ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 
 
 class Reader(ABC):
-    """A column in one class. It turns the next values of the column into uniform numbers."""
+    """A column in one class. The reader turns the next values of the column into uniform numbers."""
 
     @property
     def streams(self) -> int:
@@ -52,7 +52,7 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after the values x, (row,), and uniform numbers, (stream, row); NaN in rows without a bet.
+        """The reader after reading x, (row,), and uniform numbers, (stream, row), which are NaN in rows without a bet.
 
         ``chance``, (row,), are random numbers that spread a value of positive probability over an interval.
         """
@@ -60,7 +60,7 @@ class Reader(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given the counts including the last row, every row is equally probable to be the last.
+    """Counts of levels. Given the counts of all rows, every row is equally probable to be the last row.
 
     A column of two levels has one stream. Otherwise each level has a stream. ``places`` maps the codes of cells to
     positions in ``counts``, or to NaN for levels to skip.
@@ -76,9 +76,9 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """Levels of a column whose levels were found in the learned rows; ``None`` if there are no rows.
+        """The reader of a column whose levels were found in the learned rows; ``None`` if there are no rows.
 
-        ``ties``, (class, level), orders levels with equal counts, so that names do not matter.
+        ``ties``, (class, level), orders levels with equal counts, so that the names of levels do not matter.
         """
         # If every level is known to have a learned row, the last row cannot be the only row of its level. The rows are
         # then not equally probable to be the last. So √n of the n learned rows are drawn at random and set aside. The
@@ -111,7 +111,7 @@ class Levels(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Normals(Reader):
-    """Number of rows, mean and scatter of a Normal column.
+    """The number of rows, the mean and the scatter of a Normal column.
 
     Given the mean and the scatter of n rows, the standardized distance of the last row from the mean of the other rows
     has a Student t distribution with n - 2 degrees of freedom.
@@ -134,7 +134,10 @@ class Normals(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Rates(Reader):
-    """Number of rows and total of a Poisson column. Given the total of n rows, the last is Binomial(total, 1/n)."""
+    """The number of rows and the total count of a Poisson column.
+
+    Given the total count of n rows, the count of the last row is Binomial(total, 1/n).
+    """
 
     n: float
     total: float
@@ -146,14 +149,14 @@ class Rates(Reader):
 
 
 def _binomial(k: Array, n: Array, p: Array) -> Array:
-    """P(at most k of n), for n that may exceed 32 bits."""
+    """The Binomial probability of at most k of n events. ``n`` may exceed 32 bits."""
     inner = betainc(np.maximum(n - k, 1), np.maximum(k + 1, 1), 1 - p)
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The learned values, sorted. Each is equally probable to be the last (Vovk, Nouretdinov and Gammerman 2003)."""
+    """The sorted learned values, each equally probable to be the last (Vovk, Nouretdinov and Gammerman 2003)."""
 
     values: tuple[float, ...]
 
@@ -187,7 +190,6 @@ FIRST_RESTART, RESTARTS = 64, 48
 
 
 def _starts() -> Array:
-    """The row before which each bet begins."""
     return np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RESTARTS))])
 
 
@@ -211,7 +213,7 @@ class Bets:
         return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
 
     def after(self, u: Array) -> tuple[Bets, Array]:
-        """The bets after further numbers, and the log capital after each of them, (row,)."""
+        """The bets after further numbers, and the log capital after each number, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
@@ -232,7 +234,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """ln of ∏ f(u), from sums (..., 3 + split). Half of the capital bets on z, and half on the splits."""
+    """The log capital of bets with these sums. Half of the capital bets on z, and half on the splits."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
@@ -250,8 +252,9 @@ class Line:
     """One column in one class, with the evidence against it.
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or of the
-    class. The capital of the line is the largest capital of its bets, divided by the number of bets. ``alarm`` is the
-    row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log capitals.
+    class. The capital of the line is the largest capital of a bet in ``bets``, divided by the number of these bets.
+    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log
+    capitals.
     """
 
     column: Any
@@ -269,7 +272,6 @@ class Line:
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
-        """The line after values x, (row,), at the given rows of the stream."""
         if not len(x):
             return self
         reader, streams = self.reader.after(x, chance)
@@ -292,10 +294,10 @@ class Line:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watch:
-    """Evidence, per column, that a stream has left the model.
+    """Evidence, per column, that the rows of a stream no longer follow the model.
 
     ``level`` bounds the probability of a false alarm over all lines and the whole stream. ``unwatched`` are the columns
-    without a line. ``labelled`` is ``None`` before the first row.
+    that are not watched. ``labelled`` is ``None`` before the first row.
     """
 
     classifier: Classifier
@@ -313,7 +315,7 @@ class Watch:
         ----------
         X : table
         y : array (row,) or column name, optional
-            Labels, in all updates or in none. Rows without a label are passed over.
+            Labels. Pass labels in all updates or in no update. Rows without a label are skipped.
 
         Examples
         --------
@@ -365,7 +367,7 @@ class Watch:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One line per column and class, most evidence first.
+        """One row per column and class, the most evidence first.
 
         ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
         now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for all
@@ -389,7 +391,7 @@ class Watch:
 
     @property
     def alarms(self) -> pd.DataFrame:
-        """The lines of the table with an alarm, the earliest first."""
+        """The rows of ``table`` with an alarm, the earliest first."""
         return self.table.dropna(subset="alarm").sort_values("alarm", kind="stable", ignore_index=True)
 
     @property
@@ -424,7 +426,7 @@ COUNTED = ("n", "rows", "counts", "ones")
 
 
 def _with_new_levels(schema: Schema) -> Schema:
-    """A schema that gives new levels the last code instead of treating them as missing."""
+    """A schema in which new levels get the last code instead of being missing."""
     features = {
         name: feature
         if feature.levels is None or feature.cuts is not None
@@ -446,7 +448,7 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
     "checks",
 )
 def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
-    """Watch a stream of further rows: an alarm that may be checked after every row.
+    """Watch a stream of further rows, with an alarm that may be checked after every row.
 
     An alarm means that the stream has changed, that a column never had its family, or that rows depend on each other,
     as in a time series.
@@ -454,8 +456,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. If they are given, columns of numbers are compared by ranks.
-        Ranks work for any family, and for a stream without labels.
+        Learned rows, or other rows from the same source. If these rows are given, columns of numbers are compared by
+        ranks. Ranks work for any family, and for a stream without labels.
     level : float
         Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
         rows and streams.
@@ -471,15 +473,16 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model holds fractions of rows. A whole number w as weight must mean w independent rows.
+        If the model holds fractions of rows. A row of whole weight w must stand for w independent rows.
 
     Notes
     -----
-    A line of the table is a column in one class, or the frequency of a class. The evidence of a line is the capital,
-    initially 1, of a bet against the model. Levels, zeros and ones, counts, and Normal and Log-normal columns are
-    watched. Other columns of numbers need learned rows. Without learned rows, a wrong assumption of normality raises an
-    alarm in the end. If a column of levels has no categorical type, √n learned rows per class are set aside. Levels
-    that none of these rows has, such as new levels, are compared together. Predicted classes cannot replace labels.
+    A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
+    a bet against the model. The initial capital is 1. Levels, zeros and ones, counts, and Normal and Log-normal columns
+    are watched. Columns of numbers with another family are watched only if learned rows are given. Without learned
+    rows, a wrong assumption of normality raises an alarm in the end. If a column of levels has no categorical type, √n
+    learned rows per class are set aside. Levels that do not occur in these rows, such as new levels, are merged. ``y``
+    must be true labels, not predicted classes.
 
     Examples
     --------

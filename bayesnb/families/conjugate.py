@@ -1,10 +1,7 @@
 """Base class of conjugate pairs: a likelihood with its conjugate prior.
 
 A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) computes
-results for one cell. :class:`Conjugate` extends these results to missing cells, weights and any number of rows. In
-columns with few distinct values, formulas are evaluated once per distinct value and class (see
-``bayesnb.kernels.densities``). In other columns, formulas are evaluated in blocks of rows, or in the compiled loops of
-``of_reals``.
+results for one cell. :class:`Conjugate` extends these results to missing cells, weights and any number of rows.
 
 A pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). It implements
 ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are linear in the
@@ -493,11 +490,9 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield for each block of rows: its weight, Σ d, and the maximum over θ of its log-likelihood.
-
-    ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss from
-    using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
-    """
+    """Yield for each block of rows: its weight, Σ d, and the maximum over θ of its log-likelihood."""
+    # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
+    # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     for tally in tallies(family, x, members):
         seen = tally.seen()
 

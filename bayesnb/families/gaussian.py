@@ -43,9 +43,10 @@ def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
-    The sum is first computed as if every cell were zero, and then corrected for each stored value. Columns with more
-    than half of their cells stored are summed as dense columns, because large corrections would cancel.
+    The sum is first computed as if every cell were zero, and then corrected for each stored value.
     """
+    # Columns with more than half of their cells stored are summed as dense columns, because large corrections would
+    # cancel.
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
     dense, x = x[:, np.flatnonzero(often)].toarray(), x[:, np.flatnonzero(~often)]
@@ -87,12 +88,10 @@ _DRAWN_FROM = 2**16
 
 
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """``log_normals`` for many draws, as a matrix product.
-
-    The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So the mean of
-    the draws of μ in the class is first subtracted from x and μ. The differences are divided by the typical standard
-    deviation of the class.
-    """
+    """``log_normals`` for many draws, as a matrix product."""
+    # The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So the mean of
+    # the draws of μ in the class is first subtracted from x and μ. The differences are divided by the typical standard
+    # deviation of the class.
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
     total = np.empty((len(m), len(x), n_classes))
@@ -267,12 +266,10 @@ class Gaussian(OfUnknownVariance):
         return bool(self.var_smoothing) or super().reads_together
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to the parameter b.
-
-        Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S / 2.
-        Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row does not
-        change the increment of b.
-        """
+        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to the parameter b."""
+        # Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S
+        # / 2. Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row
+        # does not change the increment of b.
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
             return full

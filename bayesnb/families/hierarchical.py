@@ -374,11 +374,9 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """Log density of the class means, and of the scatter around each mean (BDA3 5.11).
-
-        The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this mean
-        have the density σ^(1-n) exp(-scatter / 2σ²).
-        """
+        """Log density of the class means, and of the scatter around each mean (BDA3 5.11)."""
+        # The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this
+        # mean have the density σ^(1-n) exp(-scatter / 2σ²).
         from pytensor import tensor as pt
 
         c, column = np.nonzero(s.n > 0)

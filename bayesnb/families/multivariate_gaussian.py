@@ -89,11 +89,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out if the prior contains the pooled covariance, which changes if a row is left out.
-
-        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
-        det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
-        """
+        """Leave-one-out if the prior contains the pooled covariance, which changes if a row is left out."""
+        # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
+        # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
             return None
         require_whole(x)
@@ -182,9 +180,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Log predictive of each row, without ``weight`` of this row; NaN if the belief without it is improper.
 
-    ``squares`` are the squared distances h from :func:`distances`. Removing a row of weight w multiplies det Ψ by 1 -
-    κw/(κ-w) h (matrix determinant lemma). The squared distance becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
+    ``squares`` are the squared distances h from :func:`distances`.
     """
+    # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
+    # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
     d = believed.size
     with np.errstate(all="ignore"):
         kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
@@ -344,11 +343,9 @@ class SharedGaussian(MultivariateGaussian):
         return self._left_out(posterior, x, labels)
 
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
-        """log p(x_i | c, all rows but i) of every class c, (row, class).
-
-        Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w κ_k
-        / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
-        """
+        """log p(x_i | c, all rows but i) of every class c, (row, class)."""
+        # Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w
+        # κ_k / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
         require_whole(x)
         total = np.zeros((len(x), labels.n))
         for k in np.unique(labels.codes):

@@ -86,14 +86,13 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
     """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s (column,) is the number of events per cell.
 
-    With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
-    Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
-
     Returns
     -------
     total : array (row, class), or None
         If ``labels`` are given: leave-one-out values of learned rows, (row,), if all weights are 1; otherwise ``None``.
     """
+    # With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
+    # Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
     if labels is not None and not labels.unweighted:
         return None
     nowhere, scale = np.zeros_like(posterior.beta), 1 / np.sqrt(posterior.beta)
@@ -189,11 +188,9 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Log densities of small counts k with exposures e; terms that depend only on k are tabulated.
-
-        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). For leave-one-out, ln p = Σ_{0<i≤k}
-        ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
-        """
+        """Log densities of small counts k with exposures e; terms that depend only on k are tabulated."""
+        # ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). For leave-one-out, ln p = Σ_{0<i≤k}
+        # ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW or not (labels is None or labels.unweighted):
             return None

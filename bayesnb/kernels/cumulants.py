@@ -30,12 +30,10 @@ def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
 
 @loop
 def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
-    """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
-
-    Let R be the remainder of Stirling's formula; ``rest`` is R(a). The first number is (a - 1/2) ln(1 + s/a) + s
-    (ln(a + s) - 1) + R(a + s) - R(a). These terms do not cancel if a is large. If a + s is small, it is first raised to
-    ``SHIFT`` by Γ(z + 1) = z Γ(z).
-    """
+    """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s."""
+    # Let R be the remainder of Stirling's formula; ``rest`` is R(a). The first number is (a - 1/2) ln(1 + s/a) + s
+    # (ln(a + s) - 1) + R(a + s) - R(a). These terms do not cancel if a is large. If a + s is small, it is first raised
+    # to ``SHIFT`` by Γ(z + 1) = z Γ(z).
     z, product, first, second = a + s, 1.0, 0.0, 0.0
     while z < SHIFT:
         r = 1.0 / z

@@ -65,9 +65,8 @@ class Students:
 
         If ``codes``, the classes of learned rows, are given, the sums are leave-one-out densities in the row's own
         class, (row,): Σ_j [top + power ln(1 - z²)], or NaN if any z² is 1 or more.
-
-        The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         """
+        # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
         form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy

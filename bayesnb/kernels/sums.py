@@ -142,10 +142,8 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    """Weight of each pair of cells from any two columns, (class, cell, cell).
-
-    Let z be the indicators of the cells of a row. Then the weights are Σ w z zᵀ over the rows of a class.
-    """
+    """Weight of each pair of cells from any two columns, (class, cell, cell)."""
+    # Let z be the indicators of the cells of a row. Then the weights are Σ w z zᵀ over the rows of a class.
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
     for c, rows, weight in labels.each_class():

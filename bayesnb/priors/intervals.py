@@ -263,13 +263,11 @@ class Interval:
         return found
 
     def floor(self) -> Array:
-        """The t < 0 above which ``along`` exists.
-
-        As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, the integrand becomes exp(-τ G(μ))
-        with 2 G(μ) = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum
-        of G must be positive. So -t must be less than the minimum of (2 G(μ) at t = 0) / d(μ)². Between the ends of
-        intervals, this ratio is quadratic in 1 / d(μ).
-        """
+        """The t < 0 above which ``along`` exists."""
+        # As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, the integrand becomes exp(-τ G(μ))
+        # with 2 G(μ) = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The
+        # minimum of G must be positive. So -t must be less than the minimum of (2 G(μ) at t = 0) / d(μ)². Between the
+        # ends of intervals, this ratio is quadratic in 1 / d(μ).
         found = np.empty(self.centre.shape)
         belief = self.belief
         for _, c, k in self._cells():

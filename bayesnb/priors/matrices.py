@@ -52,10 +52,8 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower Cholesky factors, and whether each matrix has such a factor.
-
-    If LAPACK fails, a pivot is far below ``SINGULAR`` d, so :func:`root` treats the matrix as singular in any case.
-    """
+    """The lower Cholesky factors, and whether each matrix has such a factor."""
+    # If LAPACK fails, a pivot is far below ``SINGULAR`` d, so :func:`root` treats the matrix as singular in any case.
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
     except np.linalg.LinAlgError:
@@ -66,10 +64,8 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether L Lᵀ + added is positive definite; ``inverse`` is L⁻¹.
-
-    Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
-    """
+    """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether L Lᵀ + added is positive definite; ``inverse`` is L⁻¹."""
+    # Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))
     values = np.linalg.eigvalsh(np.where(sound[..., None, None], relative, 0.0))

@@ -138,11 +138,9 @@ class UnknownPrecision(Located):
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
 
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
-        """Draws of ln L, if ``scatter`` is 0.
-
-        Rotate the axes so that the first axis is parallel to the gap. Then L depends on Λ only through the diagonal of
-        Bartlett's decomposition, which consists of roots of independent Gamma variates.
-        """
+        """Draws of ln L, if ``scatter`` is 0."""
+        # Rotate the axes so that the first axis is parallel to the gap. Then L depends on Λ only through the diagonal
+        # of Bartlett's decomposition, which consists of roots of independent Gamma variates.
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
         shapes = [
@@ -357,12 +355,10 @@ class NormalGamma(UnknownPrecision):
         return np.where(gain > 1e8 * self.b, after - np.log(self.b), np.log1p(gain / self.b)), after, ~(gain <= -self.b)
 
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
-        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of :meth:`drawn_along`.
-
-        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. So ln L
-        is a sum of products, each of a factor that depends only on the draw and a factor that depends only on the cell.
-        The sum over columns is therefore a matrix product.
-        """
+        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of :meth:`drawn_along`."""
+        # With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. So ln
+        # L is a sum of products, each of a factor that depends only on the draw and a factor that depends only on the
+        # cell. The sum over columns is therefore a matrix product.
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]
         g, z = np.exp(0.5 * log_g2), common.normal(*shape, kind=4)[:, 0] / np.sqrt(self.kappa)

@@ -242,11 +242,9 @@ def _within(s: Scatter, variance: Array) -> Array:
 
 
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
-    """The ``dof`` that maximizes evidence × hyperprior.
-
-    Let Ψ = dof T, and M the scatter of a class plus the term for the distance of the mean from m. The evidence depends
-    on the data only through the eigenvalues of T⁻¹ M.
-    """
+    """The ``dof`` that maximizes evidence × hyperprior."""
+    # Let Ψ = dof T, and M the scatter of a class plus the term for the distance of the mean from m. The evidence
+    # depends on the data only through the eigenvalues of T⁻¹ M.
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)
     with np.errstate(invalid="ignore"):

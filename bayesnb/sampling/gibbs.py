@@ -143,9 +143,10 @@ def sample(
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
     """Draw the share ε of wrong labels; return log p(seen label | class, ε), (chain, row, class).
 
-    ε is at least ``least``, which decreases from 1/2 to 0 in the steps before the first draw. If nearly half of the
-    labels are wrong, a chain without this bound would remain near the seen labels for a long time.
+    ε is at least ``least``, which decreases from 1/2 to 0 in the steps before the first draw.
     """
+    # If nearly half of the labels are wrong, a chain without this bound would remain near the seen labels for a long
+    # time.
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
     below = betainc(*shape, MOST_WRONG)

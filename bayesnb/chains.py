@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Silence sampling warnings; :class:`Convergence` reports these problems."""
+    """Silence sampling warnings; :class:`Convergence` reports the same problems."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor|nutpie")
         warnings.filterwarnings("ignore", category=FutureWarning)

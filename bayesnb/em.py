@@ -86,8 +86,8 @@ def em(
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
         The point of each conjugate posterior to plug in. The mean exists under every proper prior. Under Dirichlet(1),
-        the mean is Laplace's rule, as in Nigam et al. With "mean", the density in the objective is that of log-odds of
-        probabilities, logarithms of rates and (μ, 1/σ) of a Normal: its mode is the mean.
+        the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the density of log-odds of
+        probabilities, of logarithms of rates and of (μ, 1/σ) of a Normal, because the mode of this density is the mean.
     starts : int
         The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
         starts use the responsibilities at random draws from the posterior given the labelled rows.

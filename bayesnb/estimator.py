@@ -146,20 +146,21 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     absent : {"error", "missing"}
         How to read a table to predict that lacks a fitted column.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns. In rows that lack a column, its cells are missing; in
-        rows that lack a word, the count of the word is 0.
+        Whether further rows and models may have other columns. A row without a learned column has a missing cell there;
+        a row without a learned word has the count 0.
     unlabelled : label or Unlabelled, optional
-        The value in ``y`` that means "no label", such as -1 in scikit-learn. Missing values always mean it.
-        :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
+        The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
+        label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. With a dependence, each
         term of naive Bayes has an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered"
         has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs
-        of columns. "auto" averages several such models, trees and a linear model; held-out rows decide their weights.
-        With at most 4,096 rows, an "auto" model keeps the cells of all rows; "auto-counts" keeps only counts. "forests"
-        averages naive Bayes with every forest of edges between columns. See ``docs/how-to/dependent-features.md``.
+        of columns. "auto" averages several such models, trees and a linear model; their weights are learned from
+        held-out rows. With at most 4,096 rows, an "auto" model keeps the cells of all rows; "auto-counts" keeps only
+        counts. "forests" averages naive Bayes with every forest of edges between columns. See
+        ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
         The name of one more class, for all classes that have no rows, such as a new species. By default, the
         probability of this class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``). A model
@@ -179,11 +180,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     classifier_ : Classifier
         Everything learned, as a frozen object. See :class:`bayesnb.inference.classifier.Classifier`.
 
-    Notes
-    -----
-    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
-    probable, ``predict`` returns the first of them. The number of threads changes no result;
-    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` limit it.
+    Notes ----- Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are
+    equally probable, ``predict`` returns the first of them. The number of threads, which ``numba.set_num_threads`` and
+    ``threadpoolctl.threadpool_limits`` limit, changes no result.
 
     Examples
     --------
@@ -457,7 +456,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     # Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; if ``deep``, include nested ones, such as ``features__age__prior__alpha``.
+        """Return the parameters by name; if ``deep``, include nested parameters, such as
+        ``features__age__prior__alpha``.
 
         Examples
         --------
@@ -471,7 +471,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return {**params, **{name: value for found in nested for name, value in found.items()}}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, including those of families and priors, for example in a grid search.
+        """Set parameters by name, including parameters of families and priors, for example in a grid search.
 
         Examples
         --------
@@ -526,7 +526,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """For an attribute of another library, raise an error that names its counterpart here."""
+            """For an attribute of another library, raise an error that names the counterpart in this package."""
             if name in THEIRS:
                 raise AttributeError(f"BayesianNB has no {name!r}: ask {THEIRS[name]}", name=name, obj=self)
             return object.__getattribute__(self, name)
@@ -636,7 +636,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> BayesianNB:
-    """An estimator of this classifier."""
+    """An estimator that holds this classifier."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned
     return clf

@@ -302,8 +302,9 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
-    be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types declare their levels.
+    If a marker such as -999 should mean missing, the columns are examined again with the marked cells as missing.
+    ``frame`` may be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types declare
+    their levels.
     """
     from pandas.api import types
 
@@ -764,7 +765,7 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns whose cells are missing more often in one class than in another.
+    """Remarks about columns whose fraction of missing cells depends on the class.
 
     The evidence is the log Bayes factor of one missingness probability per class against a common probability, each
     with a uniform prior. 5 nats are odds of 150 to 1.

@@ -48,7 +48,7 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows: ``a + b`` is learned from both sets of rows, ``a * 0.9`` multiplies row
+    """Everything learned from some rows: ``a + b`` is learned from the rows of both, ``a * 0.9`` multiplies row
     weights.
 
     ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` counts the cells of shapes and pairs; it is
@@ -247,7 +247,7 @@ class Before:
 def before_data(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> Before:
-    """The model before any data, with priors scaled to a table if they depend on data."""
+    """The model before any data. Priors that depend on data are scaled to a table."""
     label = label_prior(settings)
     if y is None:
         named = [*classes, *label.named_classes(list(classes))]
@@ -375,8 +375,8 @@ def with_part(
 ) -> Classifier:
     """The classifier after a part of a table; ``named`` are the classes that the user names.
 
-    The first part fixes the exponents and the cells of their terms. Later parts add to the counts in the same cells,
-    but do not change the exponents.
+    The first part fixes the exponents and the cells of their terms. Later parts add to the counts in the cells of the
+    first part, but do not change the exponents.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))

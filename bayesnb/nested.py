@@ -1,4 +1,4 @@
-"""Nested parameters, such as those of priors, for grid searches.
+"""Nested parameters, such as parameters of priors, for grid searches.
 
 ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family of the column ``age``.
 """
@@ -65,7 +65,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
     Raises
     ------
     ValueError
-        If there is no such parameter.
+        If there is no parameter at ``path``.
     """
     value = family_named(value)() if isinstance(value, str) else value
     parts = _parts(value)

@@ -209,7 +209,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     """Draw an outcome from log probabilities along an axis; return its position.
 
-    By the Gumbel-max trick, the outcome with the largest sum of log p and Gumbel noise has these probabilities.
+    By the Gumbel-max trick, each outcome has the largest sum of log p and Gumbel noise with probability p.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
 

@@ -35,7 +35,7 @@ def explain(
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
     DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. MODEL is a model
-    file; its row is one of the table NEW, or is given by its values. The entries sum to the total. Missing values add
+    file; the row is then in the table NEW, or is given by its values. The entries sum to the total. Missing values add
     nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
@@ -199,8 +199,8 @@ def watch(
     """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
 
     The stream may be checked after every row, without more false alarms. If the rows hold the class, the class
-    frequencies are watched, and each column in each class. If not, columns of levels and of 0/1 are watched; with
-    --learned, also columns of numbers.
+    frequencies are watched, and each column in each class. If the rows lack the class, columns of levels and of 0/1 are
+    watched; with --learned, also columns of numbers.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart

@@ -32,8 +32,8 @@ def inspect(
     """Show how a table and its columns are read, and what deserves attention; or what a model file contains.
 
     For a model: the class column, the other columns, the leave-one-out score of the learned rows, and how much each
-    column by itself reveals about the class. For a table: the last line is the command that fits a model with the
-    advised options, which are columns to leave out, markers to read as missing, and families of columns.
+    column by itself reveals about the class. For a table, the last line is the command that fits a model with the
+    advised options: columns to leave out, markers to read as missing, and families of columns.
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled

@@ -53,8 +53,8 @@ def compare(
 
     DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
     its score on held-out rows, and ends with the command that fits this model. In between are the contributions of the
-    values of one row, and a table that compares the four estimates with models of dependent columns. The row is given
-    by --row or --set; otherwise it is the held-out row to whose class naive Bayes gave the smallest probability.
+    values of one row, and a table that compares the four estimates with models of dependent columns. Give the row by
+    --row or --set; by default, the row is the held-out row to whose class naive Bayes gave the smallest probability.
 
     Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
     scored by the five folds inside its fit. If at most a fifth of all rows is scored, all scored rows are held out of a
@@ -311,8 +311,8 @@ def audit(
     other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
     includes this dependence.
 
-    There is no option --dependence: the first sentence names the dependence to use, and `compare` and `report` show how
-    much it improves predictions.
+    There is no option --dependence. The first sentence of the output names the dependence to use; `compare` and
+    `report` show how much this dependence improves predictions.
     """
     from bayesnb.data.tables import Table
     from bayesnb.report.questions import Asking

@@ -111,7 +111,7 @@ CHANGED = ("target", "weight", "format", "output", "force")
 
 @options.command("MODEL MORE", names=CHANGED, output="to_same_model")
 def update(model: str, more: str, **given: Any) -> int:
-    """Learn further rows into a model, as if they had been there from the start.
+    """Learn further rows into a model, as if they had been learned from the start.
 
     The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
     the file again and learns these rows into the changed model. Rows from stdin cannot be read again; if the file has

@@ -44,8 +44,9 @@ class Settings:
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         How columns may depend on each other given the class: not at all (none), as in the textbooks; by one exponent
         for all columns (tempered); by one per column (weighted); or also by terms of pairs (pairwise). auto averages
-        none, weighted, pairwise with terms of near rows and random partitions, trees, and a linear model; held-out rows
-        decide their weights. auto-counts leaves near rows out, so that the model file holds counts and no row.
+        none, weighted, pairwise with terms of near rows and random partitions, trees, and a linear model; their weights
+        are learned from held-out rows. auto-counts leaves near rows out, so that the model file holds counts and no
+        row.
     unknown : str, optional
         Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. With
         this option, columns are independent given the class.

@@ -232,7 +232,7 @@ def with_dependence(
     """Fit with the dependence of the settings; return the parameters and the model.
 
     The default, "auto", adds no dependence in three cases: the estimate plugs in a point, columns or classes may join
-    later, or exponents cannot be learned. In these cases, the reason is printed on stderr.
+    later, or exponents cannot be learned. The reason for adding no dependence is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

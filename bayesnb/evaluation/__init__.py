@@ -189,9 +189,9 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     -------
     DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
-        ``difference``, the best log score minus this score, and ``se_difference``, the standard error of the paired
-        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. The log score is -inf if a
-        classifier gives probability 0 to a true class.
+        ``difference``, the best log score minus the estimator's log score, and ``se_difference``, the standard error of
+        the paired differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. The log score is
+        -inf if a classifier gives probability 0 to a true class.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The estimates and dependences that are worse than the best of them by more than two standard errors."""
+        """The estimates and dependences that are worse than the best one by more than two standard errors."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
@@ -157,7 +157,7 @@ class Comparison:
 
     @property
     def finding(self) -> Message:
-        """The scores of the recommended model, and why it is recommended."""
+        """The scores of the recommended model, and the reason for the recommendation."""
         return Message("{recommendation} {scores}", scores=self.card().finding, recommendation=self.recommendation)
 
     @property
@@ -373,8 +373,8 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The estimate or dependence to recommend unless another is clearly better; by default that of ``clf``, or
-        "predictive".
+        The estimate or dependence to recommend unless a different one is clearly better; by default, the setting of
+        ``clf``, or "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)
@@ -434,8 +434,8 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """log p(c | x), (row, class), from the folds inside the fit of an average; ``None`` if they do not predict every
-    row.
+    """log p(c | x), (row, class), from the folds inside the fit of an average; ``None`` if these folds do not predict
+    every row.
     """
     if not named(asked.dependence).average or len(codes) > FEW:
         return None

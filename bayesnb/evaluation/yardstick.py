@@ -93,7 +93,9 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(c | row, θ) by a BayesianNB with these parameters; θ is drawn given the row too if possible."""
+    """Draws of p(c | row, θ) by a BayesianNB with these parameters; if possible, θ is drawn given the table and the
+    row.
+    """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
@@ -228,7 +230,7 @@ def yardstick(
     Raises
     ------
     ValueError
-        If a method returns an array of another shape, or fewer than two draws; the error names the method.
+        If a method returns an array of the wrong shape, or fewer than two draws; the error names the method.
 
     Examples
     --------
@@ -270,7 +272,7 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table, rows to predict, their true p(1 | row, θ), and three samples of its exact posterior, (draw, row)."""
+    """A table, rows to predict, the true p(1 | row, θ), and three samples of its exact posterior, (draw, row)."""
 
     X: pd.DataFrame
     y: Array

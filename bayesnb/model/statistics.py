@@ -199,7 +199,7 @@ class Statistics:
         return True
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other``, if ``other`` was learned from some of these rows.
+        """``self - other``, if ``other`` was learned from some of the rows of ``self``.
 
         Raises
         ------

@@ -136,7 +136,7 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        For anything that :func:`encode` does not write, such as other classes or an array used twice, and for text
+        For anything that :func:`encode` does not write, such as unlisted classes or an array used twice, and for text
         arrays that need far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)

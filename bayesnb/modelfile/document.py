@@ -110,7 +110,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     Raises
     ------
     ModelChangedError
-        If ``path`` now holds another model.
+        If ``path`` now holds a different model.
     ValueError
         For a value that cannot be written, such as a function as a prior; nothing is written.
     OSError

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Each preset uses a plug-in estimate, and counts or smooths the classes like the library that it reproduces. Most of
-these libraries replace small probabilities by a constant; parameters that ask for this raise an error. Intervals, exact
-leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for numbers in
-:func:`weka`.
+these libraries replace small probabilities by a constant; parameters that ask for such a replacement raise an error.
+Intervals, exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except
+for numbers in :func:`weka`.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Asking:
 
     @cached_property
     def advice(self) -> str | None:
-        """The dependence that the audit advises, if the model does not already have it."""
+        """The dependence that the audit recommends, unless the model already has this dependence."""
         with contextlib.suppress(ValueError):
             return self.answer("independence").advice if self.model.dependence is None else None
         return None

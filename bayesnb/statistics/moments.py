@@ -6,8 +6,8 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
 
 Each number is stored as two floats (see ``two_floats``). Unlearning a row that lies k standard deviations from the mean
 multiplies the relative rounding error of the scatter by about k² / n. Plain floats would keep nine digits up to k = 3e3
-√n, and two floats keep them up to about k = 1e10 √n. Every statistic bounds the rounding error of its scatter, so that
-unlearning can raise an error if too few digits are left.
+√n; two floats keep nine digits up to about k = 1e10 √n. Every statistic bounds the rounding error of its scatter, so
+that unlearning can raise an error if too few digits are left.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Centred(Statistic):
         return (self if len(self.n) else self.take([-1])).joined(1)
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean, its low-order part, and variance (divisor: the weight) of each whole column; NaN without data."""
+        """Mean, low-order part of the mean, and variance (divisor: the weight) of whole columns; NaN without data."""
         whole = self.pooled()
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n

@@ -617,7 +617,6 @@ def _one_slip(a: str, b: str) -> bool:
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
-    """The levels in order, if they are at least three answers of one known scale."""
     held = {str(level).strip().lower(): str(level) for level in levels}
     scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
@@ -804,7 +803,6 @@ MOST_ROWS = 5_000
 
 
 def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about differences and ratios of columns of numbers that would help to predict the class."""
     import numpy as np
     import pandas as pd
 

@@ -226,10 +226,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, int (row,), from one random number per row.
-
-    The folds do not change if classes get new names, or if equal rows change places.
-    """
+    """The fold of each row, int (row,), from one random number per row."""
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
     try:

@@ -143,10 +143,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column: the rows of its known cells, their values as codes, and whether the values have an order.
-
-    A bag of words is one column, with one cell per word and nonzero count.
-    """
+    """For each column: the rows of its known cells, their values as codes, and whether the values have an order."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:

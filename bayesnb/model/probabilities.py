@@ -71,11 +71,7 @@ def probabilities(log_joint: Array) -> Array:
 
 
 def _normalized(log_joint: Array, logs: bool) -> Array:
-    """Probabilities along the last axis, or their logarithms if ``logs`` is true.
-
-    The largest joint of a row is subtracted first. log1p of the sum of the other exponentials keeps the digits if a
-    class is almost certain.
-    """
+    """Probabilities along the last axis, or their logarithms if ``logs`` is true."""
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 
     def part(cut: slice, found: Array) -> None:

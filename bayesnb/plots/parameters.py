@@ -77,7 +77,6 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
 
 
 def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, Any]) -> DataArray:
-    """Draws of a variable as (sample, class, panel), with a title per panel."""
     held = tree[group].dataset
     if variable not in held:
         raise ValueError(f"Expected a variable of the tree, one of {list(held.data_vars)}; got {variable!r}")
@@ -147,7 +146,6 @@ def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequ
 
 
 def _density(x: Array, window: tuple[float, float]) -> tuple[Array, Array]:
-    """The kernel density inside a window, scaled by the share of draws inside."""
     from arviz_stats.base import array_stats
 
     inside = x[(window[0] <= x) & (x <= window[1])]

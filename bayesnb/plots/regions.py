@@ -115,7 +115,6 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
 
 
 def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
-    """log p(class | two columns), (row, class); NaN if the row is impossible."""
     if clf.classifier_.schema.named:
         grid: Any = pd.DataFrame(columns)
     else:

@@ -134,7 +134,6 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def _digits(column: pd.Series) -> int | None:
-    """The decimal places of a column; None if a value is not a number."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])

@@ -87,7 +87,6 @@ def _filled(part: Part) -> dict[str, Any]:
 
 
 def _letters(cells: CellTexts) -> int:
-    """Approximate least width of a table in letters, if cells wrap between words."""
     columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
     words = (
         [name, *(word for cell in column for word in re.split(r" \(|(?<!to) (?!±|to)", cell))]

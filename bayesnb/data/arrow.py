@@ -159,7 +159,7 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """The error message on one line."""
+    """The message on one line."""
     return " ".join(str(error).split())[:300]
 
 

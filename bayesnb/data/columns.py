@@ -162,7 +162,7 @@ def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
 
 
 def as_floats(cells: Any) -> Array:
-    """Convert to float64; numbers beyond its range become infinite."""
+    """Convert to float64; numbers beyond the range of float64 become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(cells, float)
 

@@ -8,7 +8,7 @@ DuckDB finds the separator and the header, and reads every cell as text. The rul
   lost.
 * Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
   columns.
-* A first row of text is a header, unless most texts in this row occur again below.
+* A first row of text is a header unless most of its texts occur again below.
 
 :func:`look` records which types fit all cells of a column, :func:`read_alike` chooses one type, and :func:`batches`
 reads the rows.

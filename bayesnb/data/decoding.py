@@ -52,7 +52,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding of a file as implied by the first bytes; ``None`` usually means UTF-8."""
+    """The encoding that the first bytes imply; ``None`` usually means UTF-8."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():

@@ -32,7 +32,7 @@ of distinct values of a column.
 
 @dataclass(frozen=True)
 class Derived:
-    """A column that is computed from two others: log(first / second) if ``ratio``, otherwise first - second.
+    """A column computed from two columns: log(first / second) if ``ratio``, otherwise first - second.
 
     ``gain`` is the improvement of the leave-one-out log score of naive Bayes, in nats, summed over rows.
     """

@@ -66,7 +66,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers the feature allows; LogNormal, for example, excludes 0."""
+        """Whether the first rows decided which numbers the feature allows."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property

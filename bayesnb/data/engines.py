@@ -44,7 +44,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Parameters
     ----------
     model : BayesianNB
-        The parameters ``features``, ``unseen`` and ``unlabelled`` are used; a fit is not needed.
+        Only ``features``, ``unseen`` and ``unlabelled`` are used; a fit is not needed.
     source : path, iterator of frames, dataset, or table of an engine
         As for :meth:`bayesnb.BayesianNB.fit`.
     target, weight : column names

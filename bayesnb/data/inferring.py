@@ -406,7 +406,7 @@ type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Return the features of both models, completed by the features and words of the other model.
+    """Return the features of both models, each with the features and words of the other model.
 
     Raises
     ------

@@ -47,9 +47,9 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 class Sheet:
     """A sheet of an Excel file.
 
-    ``text`` is a CSV file with the cells. ``others`` are the names of the other sheets. ``hidden`` are the names of the
-    hidden sheets before this sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of
-    formulas without a stored value.
+    ``text`` is a CSV file with the cells. ``others`` names the other sheets. ``hidden`` names the hidden sheets before
+    this sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of formulas without a stored
+    value.
     """
 
     name: str

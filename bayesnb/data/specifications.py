@@ -1,4 +1,4 @@
-"""Specifications of columns other than families."""
+"""Specifications of columns that are not families."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Binned:
     Parameters
     ----------
     bins : int
-        Number of intervals. With ties or a constant column, there may be fewer intervals.
+        Number of intervals; ties or a constant column may leave fewer intervals.
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
@@ -400,7 +400,7 @@ def _default(kind: str) -> str:
 
 
 def together_name(family: Family) -> str:
-    """The name of a joint feature."""
+    """Name of a joint feature."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 

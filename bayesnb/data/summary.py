@@ -84,7 +84,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the table would: first the levels of ``before``, then new levels."""
+        """Sort the levels as one pass over the table would, after the levels of ``before``."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:

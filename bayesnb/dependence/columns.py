@@ -189,8 +189,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all possible cells with offsets. If not, negating a column changes the
-        numbering.
+        """Whether every real column has all possible cells with offsets. If cells are absent, negating a column
+        renumbers the cells.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -251,8 +251,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
     """Positions of the pieces that have fewer than two values and the same predictive under every class. Leave-one-out
-    would leak the class through such a column: without a row, the value is slightly less probable in the class of the
-    row.
+    would leak the class through such a column: without a row, the value is less probable in the row's class.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(pieces(posterior)):
@@ -376,7 +375,9 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns whose cells are counted column by column. Each is given as a pair with a column of one cell."""
+        """The columns whose cells are counted column by column. Each column is given as a pair with a column of one
+        cell.
+        """
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 

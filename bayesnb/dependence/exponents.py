@@ -113,8 +113,8 @@ class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
     w = 1 and b = 0 is naive Bayes. With two copies of a column, each copy gets the exponent ½. The exponents are
-    learned from the labels. In this, the terms of a row are computed without the row. ``docs/theory/exponents.md`` has
-    the details and the sources.
+    learned from the labels. The terms of a row are computed without the row. ``docs/theory/exponents.md`` has the
+    details and the sources.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Exponents:
         joint Gaussian of all Gaussian columns, with a full covariance per class.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
-        4,096 rows, because it stores the cells of all rows.
+        4,096 rows, because the term stores the cells of all rows.
     partitions : int
         Number of random partitions of the rows, for interactions of many columns.
     trees : int
@@ -160,12 +160,13 @@ class Exponents:
         Whether to average class probabilities over models of different flexibility, with weights from held-out rows
         (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned; a random sample of a
-        larger table.
+        Largest number of rows from which exponents and the cells of real columns are learned. A larger table is
+        sampled.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of draws, folds, partitions, trees and samples of rows, which depend also on the content of the rows.
+        Seed of draws, folds, partitions, trees and samples of rows. The random choices also depend on the content of
+        the rows.
 
     Notes
     -----

@@ -3,7 +3,8 @@
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
 cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. The
 concentrations a/(K_u K_v) of joint cells add up to a/K_u for each cell of u. The first formula is the evidence of a
-forest T. The second is the sum over all rooted forests, with a prior proportional to β^roots (matrix-tree theorem).
+forest T. The second formula is the sum over all rooted forests, with a prior proportional to β^roots (matrix-tree
+theorem).
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
@@ -250,7 +251,7 @@ class Forests:
         """:meth:`log_ratios` of learned rows in their own class, without the row itself, (row, column, column).
 
         ``counted``, (row, column), holds whether the row was counted for the column. If ``changes``, the result is
-        instead ln(w_uv with the row / w_uv without the row); for a row of weight 1, both results are equal.
+        ln(w_uv with the row / w_uv without the row). For a row of weight 1, this is equal to the log ratio.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -276,7 +277,7 @@ class Forests:
 
         A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class. If
         the missing cells of a row have more than ``COMPLETIONS`` combinations, only the columns with the most expected
-        edges are summed over. The edges of other missing cells are then ignored.
+        edges are summed over. The edges of the remaining missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -329,7 +330,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns use random numbers. It depends only on the content of the columns."""
+        """The order in which columns use random numbers, which depends only on the content of the columns."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
@@ -378,11 +379,11 @@ class Forests:
 
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
         independent of all other edges of the forest (Dawid and Lauritzen 1993). A row needs only the probability of one
-        cell of v, which has a Beta posterior. ``chosen``, (draw, row), are classes. If they are given, the draws are
-        conditioned on the row with this class, too: edges are weighted by the ratios of the row's cells, missing cells
-        are completed, and the row is counted. In either case, the mean of exp(term) over draws is exp(:meth:`term`).
-        All rows use the same random numbers. If the cell of the row at either end of an edge is missing, the parameters
-        of that edge are integrated out instead of drawn.
+        cell of v, which has a Beta posterior. If classes ``chosen``, (draw, row), are given, the draws are conditioned
+        on the row with this class, too: edges are weighted by the ratios of the row's cells, missing cells are
+        completed, and the row is counted. With or without ``chosen``, the mean of exp(term) over draws is
+        exp(:meth:`term`). All rows use the same random numbers. If the cell of the row at either end of an edge is
+        missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

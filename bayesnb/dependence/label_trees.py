@@ -39,8 +39,8 @@ class LabelTrees:
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
     *Keys*, hashes of the content of rows without the labels, choose the rows and the columns. At first, the key of a
     cell is a hash of the number of rows in the cell and of the histogram of the column. In a real column, the distance
-    between the ranks of the cell and of the middle is hashed, too. Copies of a row are in the bags of the same trees,
-    but the counts of nodes include all rows.
+    of the cell's rank from the middle rank is hashed, too. Copies of a row are in the bags of the same trees, but the
+    counts of nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys on

@@ -68,8 +68,8 @@ class Dependence:
         Raises
         ------
         ValueError
-            If the total weight differs from the weight of these rows, or if rows were learned or forgotten after the
-            exponents.
+            If the total weight differs from that of the rows of the exponents, or if rows were learned or forgotten
+            later.
         """
         if self.spec.forests:
             raise NoExponentsError(
@@ -156,8 +156,8 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
-        """Leave-one-out class probabilities with fixed exponents; with exponents learned without the row; and the class
-        of each row.
+        """Leave-one-out class probabilities, first with fixed exponents, second with exponents learned without the row;
+        and the class of each row.
 
         Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
         sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they
@@ -216,8 +216,8 @@ class DrawnDependence:
 
         If members are averaged, each draw comes from one learned member. The draw is mixed with the class frequencies,
         whose weight is π₀, and raised to the power of the average. The class frequencies allow for wrong labels. They
-        are not an estimate of p(c | x). If they were drawn like a member, every interval would end at the class
-        frequencies once π₀ exceeds half of the probability outside the interval.
+        are not an estimate of p(c | x). If the class frequencies were drawn like a member, every interval would reach
+        to them once π₀ exceeds half of the probability outside the interval.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -284,8 +284,8 @@ def rows_left_out(
     """Return a function of positions that returns these :class:`Rows`, with the terms of each row computed without the
     row.
 
-    A weight is the number of times that a row was observed. So one of the two copies of a row of weight 2 is left out,
-    and a row of weight ½ is left out completely.
+    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, and the whole of
+    a row of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

@@ -85,10 +85,10 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     (Heckerman, Geiger and Chickering 1995, section 3).
 
     If ``by_class``, the prior mean uses the margins of the class instead of pooled margins, because with pooled margins
-    a difference between classes would count as dependence. The strength of the prior is then one row per pair of cells.
-    Permuting one column within a class makes the columns independent; the mean of the factor over all permutations, for
-    K and L cells, is nearly exp((1 - 1/K)(1 - 1/L)/2). The factor is divided by this mean (for equal margins: Good
-    1976; Canfield and McKay 2010).
+    a difference between classes would count as dependence. With ``by_class``, the strength of the prior is one row per
+    pair of cells. Permuting one column within a class makes the columns independent; the mean of the factor over all
+    permutations, for K and L cells, is nearly exp((1 - 1/K)(1 - 1/L)/2). The factor is divided by this mean (for equal
+    margins: Good 1976; Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -208,8 +208,8 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
-    with the same cell of the other column. If there are few such rows, rows with the same coarser cell are used too, up
-    to all rows of the class:
+    with the same cell of the other column. If these rows are few, rows with the same coarser cell of the other column
+    are used too, up to all rows of the class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 

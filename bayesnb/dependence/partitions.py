@@ -83,8 +83,8 @@ class Partitions:
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds of columns, which depend only on their content. The first number of a seed is the sum of the keys of the
-    cells. Columns that divide the rows into the same groups have the same sum. In this case, the seed of a column of
-    numbers has a second number, from the order of the cells. So columns with equal seeds are equal up to names and
+    cells. Columns that divide the rows into the same groups have the same sum. If sums are equal, the seed of a column
+    of numbers has a second number, from the order of the cells. Columns with equal seeds are equal up to names and
     direction.
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
@@ -144,7 +144,6 @@ class PartitionTerm:
 
     @staticmethod
     def _step(inside: Array, pairs: Array, share: Array, less: Array | float) -> Array:
-        """ln p(node | parent, c) - ln p(node | parent), with weight ``less`` left out of class c."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 

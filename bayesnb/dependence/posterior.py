@@ -406,7 +406,7 @@ class LearnedExponents:
 
     @property
     def said(self) -> str:
-        """A description of the average, in words."""
+        """A description of the average."""
         if not self.average:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
@@ -439,7 +439,7 @@ class LearnedExponents:
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
 
-        The class frequencies are not drawn, because every draw is mixed with the class frequencies.
+        The class frequencies are not drawn, because every draw is mixed with them.
         """
         if self.by_draws:
             weights = self.weights.copy()

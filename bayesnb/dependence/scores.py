@@ -81,7 +81,7 @@ class Spread:
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
-        """Slices of the rows that need limited memory."""
+        """Slices of the rows, to limit memory."""
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
@@ -304,11 +304,11 @@ def nearest(
 ) -> Spread:
     """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
 
-    This Normal is the variational Gaussian approximation. Under it, the mean gradient of the log posterior is 0, and
-    the mean of minus the Hessian is the precision (Opper and Archambeau 2009). Newton's method, with these means in
-    place of values at a point, starts at ``center`` and ``precision``. It ends once the squared length of a step, in
-    standard deviations, is below ``close``. Unlike the Laplace approximation, this Normal avoids exponents under which
-    the labels are nearly impossible.
+    This Normal is the variational Gaussian approximation. Under this Normal, the mean gradient of the log posterior is
+    0, and the mean of minus the Hessian is the precision (Opper and Archambeau 2009). Newton's method, with these means
+    in place of values at a point, starts at ``center`` and ``precision``. The last step has a squared length below
+    ``close``, in standard deviations. Unlike the Laplace approximation, this Normal avoids exponents under which the
+    labels are nearly impossible.
     """
     spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)

@@ -67,7 +67,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     Raises
     ------
     ImproperError
-        If the prior of a class is improper, and also its posterior without the row.
+        If both the prior of a class and the posterior of the class without the row are improper.
     """
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
@@ -205,7 +205,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """Keys of the learned terms; the keys do not depend on the names of columns."""
+        """Keys of the learned terms, independent of the names of columns."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]

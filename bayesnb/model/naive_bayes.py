@@ -185,15 +185,10 @@ class NaiveBayes:
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
         """Sufficient statistics of the rows."""
-
-        def summed(family: Family, x: Any) -> Statistic:
-            return family.statistic(x, members)
-
         weights = require_countable(members.weights())
-        own = {name: data[name] for name in self.features}
-        each = stacks.by_name(
-            stacks.stacked(self.features), len(members), summed, lambda name: about(f"feature {name!r}", labels), own
-        )
+        given = lambda name: about(f"feature {name!r}", labels), {name: data[name] for name in self.features}
+        alike = stacks.stacked(self.features)
+        each = stacks.by_name(alike, len(members), lambda family, x: family.statistic(x, members), *given)
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
@@ -229,8 +224,9 @@ class NaiveBayes:
             prior = family.priors(s, statistics.labels)
             return prior, family.update(prior, s) if known is None else known
 
-        alike = stacks.stacked(self.features, statistics.features)
-        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, statistics.features, draws)
+        seen = {name: statistics.features[name] for name in self.features}
+        alike = stacks.stacked(self.features, seen)
+        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, seen, draws)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
@@ -306,13 +302,9 @@ class Posterior:
 
     def given(self, statistics: Statistics) -> Posterior:
         """The posterior given other statistics; a prior that was scaled to the data keeps its scale."""
-
-        def updated(family: Family, prior: Prior, s: Statistic) -> Prior:
-            return family.update(prior, s)
-
         both = self.prior, statistics.features
-        alike = stacks.stacked(self.model.features, *both)
-        believed = stacks.by_name(alike, len(self.labels), updated, statistics.about, *both)
+        given = lambda family, prior, s: family.update(prior, s), statistics.about, *both
+        believed = stacks.by_name(stacks.stacked(self.model.features, *both), len(self.labels), *given)
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:

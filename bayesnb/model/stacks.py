@@ -86,12 +86,12 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> dict[Any, Any]:
-    """The answers of :func:`each`, by feature. Each answer must have a column axis."""
-    answers: dict[Any, Any] = {}
+    """The answers of :func:`each` by feature, in the order of the first of ``given``. Each answer must have columns."""
+    answers: dict[Any, Any] = dict.fromkeys(given[0])
     for names, answer in each(stacks, n_rows, ask, naming, *given):
         columns = [width(given[0][name]) for name in names] if len(names) > 1 else []
         answers |= zip(names, split(answer, columns) if columns else [answer], strict=True)
-    return {name: answers[name] for name in given[0]}
+    return answers
 
 
 def width(part: Any) -> int:
@@ -100,15 +100,11 @@ def width(part: Any) -> int:
 
 
 def _arrays(part: Any) -> list[Any]:
-    if part is None:
-        return []
     return [part] if hasattr(part, "shape") else list(arrays_of(part).values())
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
     """Divide a result among features."""
-    if answer is None:
-        return [None] * len(columns)
     if isinstance(answer, tuple):
         return list(zip(*(split(part, columns) for part in answer), strict=True))
     return [answer.columns(range(a, b)) for a, b in pairwise(np.cumsum([0, *columns]).tolist())]

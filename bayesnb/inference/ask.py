@@ -283,7 +283,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return a function of values of one cell. It computes log p(class, row) with each value, (value, class)."""
+    """Return a function of values of one cell that computes log p(class, row) with each value, (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
         # The terms of the other features do not change.

@@ -87,7 +87,7 @@ class Believed:
 
     @property
     def of_forests(self) -> bool:
-        """Whether the model is an average over forests. Such a model has no exponents."""
+        """Whether the model is an average over forests (and so has no exponents)."""
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
@@ -231,7 +231,7 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function of draws p(c | x, θ), (draw, row, class). It splits the entropy of their mean.
+        """Return a function of draws p(c | x, θ), (draw, row, class), that splits the entropy of their mean.
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
         errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws

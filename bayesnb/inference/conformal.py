@@ -248,7 +248,7 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual with every
-            class. If a class is compared with fewer than 1 / (1 - coverage) - 1 known rows, it is in every set.
+            class. A class that is compared with fewer than 1 / (1 - coverage) - 1 known rows is in every set.
 
         Examples
         --------
@@ -281,9 +281,9 @@ def conformal(
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
-        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. It is as fast as predicting,
-        but has no guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact, even with a
-        ``dependence``.
+        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. "loo" is as fast as
+        predicting, but has no guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact,
+        even with a ``dependence``.
 
     Returns
     -------
@@ -298,9 +298,9 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others. This score gives the smallest
-    sets on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do not
-    depend on the learned rows.
+    The score of a row with a class is minus the log-odds of the class against all other classes. Sets by this score are
+    the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do
+    not depend on the learned rows.
 
     References
     ----------

@@ -125,7 +125,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point at which a condition stops holding. It holds at ``low``."""
+    """Bisect to the point at which a condition, true at ``low``, becomes false."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)

@@ -29,8 +29,8 @@ def least_expected_cost(
     Returns
     -------
     DataFrame (row, ...)
-        ``decision``, a column of ``costs`` (the first in a tie) or None; ``expected_cost`` of the decision, or
-        ``reject_cost`` without one; ``abstained``.
+        ``decision`` is a column of ``costs`` (the first in a tie), or None. ``expected_cost`` is the expected cost of
+        the decision, or ``reject_cost``. ``abstained`` is True if there is no decision.
 
     Raises
     ------

@@ -49,7 +49,6 @@ class PosteriorDraws:
 
     @cached_property
     def _few(self) -> list[Drawn]:
-        """All draws if they fit into one batch, otherwise an empty list."""
         return list(self) if self.draws <= self._part else []
 
     def answers(
@@ -146,7 +145,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     draws : int
         Number of draws of the parameters.
     given : {"row", "data"}, optional
-        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ.
+        The posterior of θ, as in :meth:`predict_interval`. With ``given="data"``, all rows of a draw share one θ.
 
     Examples
     --------

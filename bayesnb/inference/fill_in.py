@@ -164,7 +164,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). Both terms come from naive Bayes, even with a ``dependence``.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). All densities come from naive Bayes, even with a
+    ``dependence``.
 
     Examples
     --------

@@ -38,8 +38,8 @@ class Patterns:
     ``agrees``, (pattern, column), is 1 if the cell equals the cell of the predicted row. ``present``, (pattern,
     column), is 1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own``,
     (column,), is the number of cells that agree. ``total``, (column,), is the number of cells that are not missing.
-    Both numbers include the prior concentrations. ``log_class(k)`` is the term of the class probability after k rows
-    were removed.
+    ``own`` and ``total`` include the prior concentrations. ``log_class(k)`` is the term of the class probability after
+    k rows were removed.
     """
 
     # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
@@ -189,10 +189,10 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Returns
     -------
     Flip
-        It prints as a sentence. ``rows`` are the positions in X of the rows to remove; ``at_least`` is a lower bound on
-        their number. ``contamination`` is the smallest weight ε that changes the prediction if every table is mixed
-        with some other table of weight ε. ``prior_power`` is the power nearest to 1 that changes the prediction if all
-        priors are raised to it, as in :func:`sensitivity`.
+        The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
+        bound on the number of rows. ``contamination`` is the smallest weight ε that changes the prediction if every
+        table is mixed with some other table of weight ε. ``prior_power`` is the power nearest to 1 that changes the
+        prediction if all priors are raised to it, as in :func:`sensitivity`.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε at which another class, with tables (1 - ε) p + ε, ties with the predicted one, with (1 - ε) p."""
+    """The smallest ε at which a class with tables (1 - ε) p + ε ties with the predicted class with tables (1 - ε) p."""
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
@@ -361,7 +361,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """Among the powers of all priors that change the prediction, the one nearest to 1; NaN if there is none."""
+    """Of the powers of all priors that change the prediction, the power nearest to 1; NaN if no power does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

@@ -178,8 +178,8 @@ def independence(
     Returns
     -------
     Independence
-        It prints as one sentence of advice. ``pairs`` has a row for each pair of columns, the most dependent first.
-        :func:`bayesnb.plots.independence` draws it.
+        The result prints as one sentence of advice. ``pairs`` has a row for each pair of columns, the most dependent
+        first. :func:`bayesnb.plots.independence` draws the result.
 
     Raises
     ------

@@ -45,10 +45,10 @@ def loo(
     X, y, sample_weight
         Exactly the learned rows.
     by : {"row", "feature"}
-        Return one result per row, or one result per row and column.
+        Return one result per row, or one result per row and term.
     refit : bool
-        Sample a feature again without the row if its importance weights are unreliable. Each of these samples takes as
-        long as a fit of the column.
+        Sample a feature again without the row if its importance weights are unreliable. Sampling again takes as long as
+        a fit of the column.
 
     Returns
     -------

@@ -43,10 +43,10 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Entries are infinite if one of the two classes is impossible, NaN if both are. With a dependence, the
-        posteriors of parameters and exponents are independent. With "forests", the moments are taken over 4000 draws,
-        and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or
-        "data".
+        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. With a
+        dependence, the posteriors of parameters and exponents are independent. With "forests", the moments are taken
+        over 4000 draws, and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]``
+        is "row" or "data".
 
     Raises
     ------
@@ -147,7 +147,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments under naive Bayes. They are given the data and, unless ``c`` is None, the row with class ``c``."""
+    """The moments under naive Bayes, given the data and, unless ``c`` is None, the row with class ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

@@ -165,9 +165,9 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    The parameters are the probabilities of levels, "mean" and "sd" of real numbers, and "rate" of counts. They are at
-    the chosen estimate; for "predictive", at the posterior mean. With a dependence, the entry "(exponents)" holds
-    ``exponents_``.
+    The parameters are the probabilities of levels, "mean" and "sd" of real numbers, and "rate" of counts. The
+    parameters are at the chosen estimate; for "predictive", at the posterior mean. With a dependence, the entry
+    "(exponents)" holds ``exponents_``.
 
     Examples
     --------

@@ -93,8 +93,8 @@ class Check:
     """A test statistic of one column, or of two columns, within a class.
 
     ``second`` is -1 if there is only one column. ``scale`` makes the test statistic closer to a Normal. ``resolution``
-    is a lower limit of the standard deviation of the test statistic. It matters if nearly all replicated tables have
-    the same value.
+    is a lower limit of the standard deviation of the test statistic. This limit matters if nearly all replicated tables
+    have the same value.
     """
 
     statistic: str
@@ -310,7 +310,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column of a pair flags the missing cells of the other, (column, column)."""
+    """Whether one column of a pair flags the missing cells of the other column, (column, column)."""
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
     known = ~np.isnan(observed)
@@ -443,7 +443,7 @@ def predictive_checks(
     -------
     PredictiveChecks
         ``table`` has a line for each check, the worst first; ``failed`` holds the failed checks, and ``fits`` is True
-        if no check fails. :func:`bayesnb.plots.predictive_checks` draws it.
+        if no check fails. :func:`bayesnb.plots.predictive_checks` draws the table.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The table of questions: each question to a fitted model is one plain function, registered once.
+"""The table of questions. Each question to a fitted model is a function that is registered in the table.
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes the
 function a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Signature

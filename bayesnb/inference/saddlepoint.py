@@ -1,7 +1,7 @@
 """The posterior distribution of the log-odds of two classes for each row, without draws.
 
-The cumulant generating function of the log-odds is a sum of closed forms. The saddlepoint formula turns it into
-probabilities and quantiles, and :func:`close` decides whether these are accurate.
+The cumulant generating function of the log-odds is a sum of closed forms. The saddlepoint formula turns this function
+into probabilities and quantiles. :func:`close` decides whether the formula is accurate.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class LogOdds:
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
-    probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
+    probabilities of the two classes, or None to leave out these probabilities. ``offset``, (row,), is added to the
+    log-odds.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]
@@ -139,7 +140,7 @@ class LogOdds:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,), exact. Infinite if one class is impossible, NaN if both classes are."""
+        """E[log-odds], (row,), exact. The mean is infinite if one class is impossible, NaN if both classes are."""
         return (self.weights * self._at_origins[1]).sum(0)
 
     @property

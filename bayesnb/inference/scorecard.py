@@ -118,7 +118,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If they differ by less than a thousandth of a nat, accuracies are compared instead.
+        Unless the expected log loss is outside by at least 0.001 nats, accuracies are compared instead.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

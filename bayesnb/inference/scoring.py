@@ -68,7 +68,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
         Till 2001). NaN if fewer than two or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
-        Σ_i w_i, with sums over the rows i of class c. These influences are the centred placements of DeLong et al.
+        Σ_i w_i, with sums over the rows i of class c. The influences are the centred placements of DeLong et al.
         (1988).
     """
     influence = np.zeros(len(codes))
@@ -202,7 +202,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     dict
         ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
         ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better);
-        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. Each of the three terms is a sum over classes, each
+        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. The three terms are sums over classes, each class
         against the rest.
 
     Raises

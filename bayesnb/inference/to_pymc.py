@@ -34,8 +34,8 @@ def to_pymc(
     ----------
     X, y : table and labels, optional
         The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``. If labels
-        are missing, the labelled rows are observed by their sufficient statistics. If the rows are not passed,
-        unlabelled rows enter by their expected counts from EM, which are observed like counts of labelled rows.
+        are missing, the labelled rows are observed by their sufficient statistics. If the rows are not passed, the
+        expected counts of unlabelled rows (from EM) are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three values give the same log density, and so the same posterior.
 

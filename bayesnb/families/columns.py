@@ -212,7 +212,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """A known parameter of several columns. Each pair in ``cells`` is (values of the parameter, position in them)."""
+    """A known parameter of several columns. Each pair in ``cells`` is (parameter values, position of a column)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

@@ -3,9 +3,9 @@
 A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) computes
 results for one cell. :class:`Conjugate` extends these results to missing cells, weights and any number of rows.
 
-A pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). It implements
-``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are linear in the
-columns, ``linear``.
+A pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). The subclass
+implements ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are
+linear in the columns, ``linear``.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
     A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). Because
-    of this division, "ln h" in this package means ln h(x) + ln max L_d: the log-likelihood of x at the θ that fits x
-    best.
+    L_d is divided by its maximum, "ln h" in this package means ln h(x) + ln max L_d: the log-likelihood of x at the θ
+    that fits x best.
     """
 
     exact = True
@@ -125,7 +125,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """The output of ``read`` as a table of distinct values; ``None`` if there are too many."""
+        """The output of ``read`` as a table of distinct values; ``None`` if there are too many distinct values."""
         whole = (
             self.support in (COUNTS, ZEROS_AND_ONES, LEVELS) or getattr(getattr(x, "dtype", None), "kind", "") == "i"
         )
@@ -203,7 +203,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
-        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). The moment may be infinite.
+        The first two derivatives of ``log_moment`` at t = 0 are the mean and variance of log p(x | θ). The moment may
+        be infinite.
         """
         return self._log_moment(posterior, *self.read(x), t)
 

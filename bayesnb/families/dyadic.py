@@ -20,8 +20,8 @@ class Dyadic:
     """Intervals of a real column, made by repeated halving, ``depth`` times.
 
     The number of an interval is its path: the highest bit gives the side of the first cut. A cut lies half way between
-    two observed values, and divides the rows into halves that are as equal as possible. If two cuts do so equally well,
-    the cut nearer to the ``head`` of the column is used: its low or its high end. A number that equals a cut belongs to
+    two observed values, and divides the rows into halves that are as equal as possible. If two cuts are equally good,
+    the cut nearer to the ``head`` is used: the low or the high end of the column. A number that equals a cut belongs to
     the side away from the head. So negating the column only reverses the order of the intervals.
 
     Parameters

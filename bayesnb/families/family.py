@@ -178,7 +178,7 @@ class Family[P: Belief, S: Statistic](ABC):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        g is the same for all classes. Raise ``ValueError`` if log p(x | θ) has no such form.
+        g is the same for all classes. Raise ``ValueError`` if log p(x | θ) is not linear.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
@@ -201,7 +201,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """The family. If its prior is the default prior, the strength of the prior is learned from all classes."""
+        """The family. The strength of a default prior is learned from all classes."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)

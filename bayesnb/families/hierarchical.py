@@ -29,8 +29,8 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
     NUTS samples the shared parameters, and the parameters without a conjugate prior. Parameters of a class that have a
-    conjugate prior are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior. This
-    makes the columns dependent: they form one term of the model.
+    conjugate prior are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior.
+    Sharing makes the columns dependent: they form one term of the model.
     """
 
     together: bool = False
@@ -100,8 +100,8 @@ class LearnedShares(Declared):
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
     of the strength, this weight has a uniform prior on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha``
     is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
-    ``strength`` is the prior median, in rows. The default is the number of levels. Equal pooled probabilities then give
-    Laplace's rule.
+    ``strength`` is the prior median, in rows. The default of ``strength`` is the number of levels. With the default,
+    equal pooled probabilities give Laplace's rule.
     """
 
     alpha: Any = 1.0
@@ -126,7 +126,7 @@ class LearnedShares(Declared):
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
-    The level probabilities of each class are shrunk towards pooled probabilities. They are shrunk more strongly if the
+    The level probabilities of each class are shrunk towards pooled probabilities. The shrinkage is stronger if the
     classes differ little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength /
     median) is logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
 
@@ -137,7 +137,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths. This makes the columns dependent: they form one term.
+        Whether columns share the distribution of their strengths. Sharing makes the columns dependent: they form one
+        term.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -309,7 +310,7 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
-    Class means are shrunk towards a common centre. They are shrunk more strongly in classes with few rows, and if the
+    Class means are shrunk towards a common centre. The shrinkage is stronger in classes with few rows, and if the
     classes differ little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred
     form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between
     classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all columns.
@@ -319,7 +320,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether columns share the scale of their spreads. This makes the columns dependent: they form one term.
+        Whether columns share the scale of their spreads. Sharing makes the columns dependent: they form one term.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

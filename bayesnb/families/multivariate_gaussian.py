@@ -178,7 +178,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, without ``weight`` of this row; NaN if the belief without it is improper.
+    """Log predictive of each row, without ``weight`` of this row; NaN if the belief without the row is improper.
 
     ``squares`` are the squared distances h from :func:`distances`.
     """

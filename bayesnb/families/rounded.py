@@ -31,8 +31,8 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
     The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature to
     about 1e-12. If the unit is small relative to the standard deviation, the predictive is that of :class:`Gaussian`
-    times the unit. In a class with few distinct values, the two predictives differ. If all values of a class are equal,
-    its density is not infinite, and its standard deviation is estimated to be below about one unit.
+    times the unit. In a class with few distinct values, the predictives of ``Rounded`` and ``Gaussian`` differ. If all
+    values of a class are equal, the density is finite, and the estimated standard deviation is below about one unit.
 
     Parameters
     ----------

@@ -90,7 +90,8 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by the ``shared`` parameters (draw, parameter). With ``None``, there is one stratum."""
+        """Group ``n`` draws by the ``shared`` parameters (draw, parameter). With ``shared=None``, there is one stratum.
+        """
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -198,7 +199,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """Log prior density of each variable. Variables on which this prior depends are given."""
+        """Log prior density of each variable. Variables on which a prior depends are given."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""

@@ -1,6 +1,6 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous arrays. It
+Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous arrays. A loop
 obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table, and
 the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
 """
@@ -78,8 +78,8 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over ``cells`` cells, if both forms give the same bits.
 
-    Loading the compiler takes about a second. So it is loaded only after numpy has worked for about a second in total.
-    If the compiler is already loaded, loops over ``from_`` cells or more use it.
+    Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
+    in total. If the compiler is already loaded, loops over ``from_`` cells or more use it.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):

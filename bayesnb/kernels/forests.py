@@ -13,10 +13,10 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     """ln Σ over rooted forests of ∏ weights of edges · ∏ ground weights of roots, (...,).
 
     By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian (Kirchhoff 1847; Tutte
-    1948). The entries of this matrix may span e^±1000, so nodes are eliminated one after another. Let t = ln(g_k + Σ_i
-    w_ki). Eliminating node k gives the factor e^t, and leaves a graph of the other nodes, with the weights w_ij + w_ki
-    w_kj / e^t and g_i + w_ki g_k / e^t. The sum over the rooted forests of this graph is the other factor. All terms
-    are positive, so no digits are lost.
+    1948). The entries of diag(g) + L(w) may span e^±1000, so nodes are eliminated one after another. Let t = ln(g_k +
+    Σ_i w_ki). Eliminating node k gives the factor e^t, and leaves a graph of the other nodes, with the weights w_ij +
+    w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum over the rooted forests of the remaining graph is the other
+    factor. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     """Draw rooted forests with probability proportional to ∏ weights of edges · ∏ ground weights of roots.
 
     If two nodes have a heavy edge, Wilson's (1996) random walks would oscillate e^1000 times between them. Running the
-    elimination of :func:`log_forests` backwards integrates these walks out. Edges are directed to the root, and n is
-    the parent of roots. After node k is eliminated, an edge i → j is either an edge of the graph with k, or it replaces
-    i → k → j. The probabilities of both are proportional to the two terms of the weight. Let S be the nodes i with a
-    replaced edge: the parent of these nodes is k. The parent of k is any node j that is not below S, with probability
-    proportional to w_kj. The reason is that over all acyclic targets of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to
-    the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
+    elimination of :func:`log_forests` backwards integrates the random walks out. Edges are directed to the root, and n
+    is the parent of roots. After node k is eliminated, an edge i → j is either an edge of the graph with k, or it
+    replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
+    Let S be the nodes i with a replaced edge: the parent of these nodes is k. The parent of k is any node j that is not
+    below S, with probability proportional to w_kj. The reason is that over all acyclic targets of the edges of S, ∏_{i
+    ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def extremes(x: Array) -> Array:
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
     """Convert a table of whole numbers up to 32,767 to two bytes, -1 if NaN; return also the largest number.
 
-    Return ``None`` if any cell is not such a number.
+    Return ``None`` if a cell has any other value.
     """
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy

@@ -27,11 +27,12 @@ def grow(
 ) -> int:  # fmt: skip
     """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
-    A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. It tries
-    the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of the keys
-    on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made. If this
-    leaves two cuts, the cut closer to the centre of the column is made; at equal distance, the hash decides. If even
-    the keys on both sides are equal, the cuts differ only in names or direction, so the column is not cut.
+    A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
+    tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
+    the keys on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is
+    made. If two cuts are in the middle, the cut closer to the centre of the column is made; at equal distance, the hash
+    decides. If even the keys on both sides are equal, the cuts differ only in names or direction, so the column is not
+    cut.
 
     Parameters
     ----------
@@ -256,10 +257,10 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    A learned row is left out. Trees that were grown on this row, ``inside`` (row, tree), are skipped. In the remaining
-    trees, the ``weight`` of the row is subtracted at every node on its path. If the cell of a row is missing, the row
-    goes to both children, in proportion to the ``known`` counts. ``codes`` are (row, column). ``y`` (row,) is the class
-    of a learned row, -1 for a new row. ``found`` (row, class) is the output. The remaining arrays are as in
+    A learned row is left out. Trees that were grown on a learned row, ``inside`` (row, tree), are skipped. In the
+    remaining trees, the ``weight`` of the row is subtracted at every node on its path. If the cell of a row is missing,
+    the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row, column). ``y`` (row,) is
+    the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The remaining arrays are as in
     :func:`weigh`.
     """
     classes = len(alpha)

@@ -59,7 +59,7 @@ class ImproperError(LocatedError):
 class BoundaryError(LocatedError):
     """A posterior has a mean, but no mode inside the parameter range.
 
-    ``where`` is the first position (class, column[, level]) without such a mode.
+    ``where`` is the first position (class, column[, level]) without a mode.
 
     Examples
     --------
@@ -226,7 +226,8 @@ class Prior(Belief):
     def log_jacobian(self, theta: Theta) -> Array:
         """Log Jacobian, up to a constant, of the parametrisation whose mode is the mean of θ.
 
-        Its parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
+        The parameters with this property are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a
+        Normal.
         """
 
     @abstractmethod
@@ -267,7 +268,7 @@ class Prior(Belief):
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is their cumulant generating function."""
+        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is the cumulant generating function."""
 
     @staticmethod
     @abstractmethod

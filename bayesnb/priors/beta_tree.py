@@ -128,8 +128,8 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
-    Data d multiply the evidence by a factor, the R of the root. They multiply the evidence of a single node by r_stop
-    if the node stops, and by r_split if it splits. At each node
+    Data d multiply the evidence by a factor, the R of the root. The data multiply the evidence of a single node by
+    r_stop if the node stops, and by r_split if the node splits. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -229,8 +229,8 @@ class BetaTree(Stopping, Prior):
     strength : float
         Strength of the root if the root splits, in rows.
     growth : float
-        Factor by which the strength grows per level. If it is above 1, learning details needs more rows than learning
-        the coarse shape.
+        Factor by which the strength grows per level. If ``growth`` is above 1, learning details needs more rows than
+        learning the coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float

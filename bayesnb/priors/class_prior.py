@@ -129,9 +129,9 @@ class FixedProbabilities(Belief):
 def mass_of_new_class(rows: Array) -> float:
     """The probability that the next row has a new class; ``rows`` (class,) are the weights of the known classes.
 
-    After n rows in K classes, this probability is (1 + d K) / (1 + n) (Pitman and Yor 1997). The discount d is averaged
-    over its posterior distribution. The probability of the class sizes n_k given d is proportional to ∏_{k<K} (1 + k d)
-    ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
+    After n rows in K classes, the probability of a new class is (1 + d K) / (1 + n) (Pitman and Yor 1997). The discount
+    d is averaged over its posterior distribution. The probability of the class sizes n_k given d is proportional to
+    ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)

@@ -69,8 +69,8 @@ class Nodes:
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
         """Draws of μ and λ from the weights (λ, μ) of nodes; ``u`` (3, draw) are uniform random numbers.
 
-        First λ is drawn. Then μ is drawn at one of the two nodes next to λ. Between nodes, the logarithm of the density
-        is interpolated linearly.
+        λ is drawn first. μ is drawn at one of the two nodes next to λ. Between nodes, the logarithm of the density is
+        interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -307,8 +307,8 @@ class Interval:
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
         """Yield nodes, rows, log weights (row, λ, μ) after ``more`` rows of the cell, and ln P(cell) or ``None``.
 
-        A row uses the nodes of the belief if its weights are negligible at the ends of the grid of nodes. Otherwise the
-        row gets new nodes.
+        A row uses the nodes of the belief if its weights are negligible at the ends of the grid of nodes. A row gets
+        new nodes if its weights are not negligible there.
         """
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):

@@ -47,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """After adding t times d: the increase of ln det(Ψ/2), ln det(Ψ/2), and whether Ψ is positive definite."""
+        """The increase of ln det(Ψ/2) when t times d is added, the new value, and whether Ψ stays positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -218,7 +218,8 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """Unit information, with factors of κ, of a and b together, and of b that are estimated from the evidence.
 
-        All columns of a feature share these factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
+        All columns of a feature share the three factors. The hyperprior of the logarithm of each factor is Normal(0,
+        1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 

@@ -59,7 +59,7 @@ class Calibration:
     def p_values(self) -> pd.Series:
         """The p-value of each quantity, smallest first; the test of uniform ranks is POT-C (Tesso and Vehtari 2026).
 
-        If ranks are uniform, p < 0.01 has probability 0.01, but p < 0.1 has about 0.13.
+        If ranks are uniform, p < 0.01 has probability 0.01, but p < 0.1 has a probability of about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -101,9 +101,9 @@ class Calibration:
     def plot(self) -> Figure:
         """Plot the empirical minus the uniform distribution function of the ranks, in one panel per quantity.
 
-        The posterior is too narrow if the line is first above and then below 0. It is too wide if the line is first
-        below and then above 0. The posterior is shifted if the line stays on one side. ArviZ marks unlikely points and
-        shows p-values.
+        The posterior is too narrow if the line is first above and then below 0. The posterior is too wide if the line
+        is first below and then above 0. The posterior is shifted if the line stays on one side. ArviZ marks unlikely
+        points and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -139,8 +139,8 @@ def calibrate(
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation that is 0.6 times the correct value. 1,000 simulations usually detect one that is 0.8 times
-        the correct value.
+        standard deviation that is 0.6 times the correct value. 1,000 simulations usually detect a posterior standard
+        deviation that is 0.8 times the correct value.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.
@@ -167,10 +167,10 @@ def calibrate(
 
     Notes
     -----
-    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler
-    that ignores the data would appear calibrated (Modrák et al. 2023, Simulation-based calibration checking for
-    Bayesian computation: the choice of test quantities shapes sensitivity). "nuts" uses every tenth draw. "gibbs" runs
-    one chain per draw, and uses its last state.
+    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
+    ignores the data would appear calibrated (Modrák et al. 2023, Simulation-based calibration checking for Bayesian
+    computation: the choice of test quantities shapes sensitivity). "nuts" uses every tenth draw. "gibbs" runs one chain
+    per draw, and uses the last state of the chain.
 
     Examples
     --------

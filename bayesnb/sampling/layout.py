@@ -1,7 +1,7 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. In a table with
-more than ``APART`` columns, PyMC would take long to compile these variables. So all columns of one kind share a
+more than ``APART`` columns, PyMC would take long to compile separate variables. So all columns of one kind share a
 variable, which is named after the kind (``mu_gaussian``) and has the columns as a coordinate.
 """
 

@@ -150,7 +150,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
 def _observe_joint(
     posterior: Posterior, blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array
 ) -> None:
-    """Observe a single variable ``y``. Its log density at row i is log p(x_i, y_i | θ)."""
+    """Observe a single variable ``y``. The log density of ``y`` at row i is log p(x_i, y_i | θ)."""
     # As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
     # classes given the columns.
     import pymc as pm

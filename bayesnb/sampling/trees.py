@@ -1,8 +1,9 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-ArviZ 1 needs a single array in ``log_likelihood``. It looks up every variable of ``observed_data`` in
-``posterior_predictive``. So these three groups have a single variable, the class ``y``. Its log likelihood is
-log p(y | x, θ). The subtree ``columns`` holds the columns. The subtree ``joint`` holds log p(x, y | θ).
+ArviZ 1 needs a single array in ``log_likelihood``. ArviZ 1 looks up every variable of ``observed_data`` in
+``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
+the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds the columns. The subtree
+``joint`` holds log p(x, y | θ).
 """
 
 from __future__ import annotations

@@ -180,7 +180,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     classifier_ : Classifier
         Everything learned, as a frozen object. See :class:`bayesnb.inference.classifier.Classifier`.
 
-    Notes ----- Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are
+    Notes
+    -----
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are
     equally probable, ``predict`` returns the first of them. The number of threads, which ``numba.set_num_threads`` and
     ``threadpoolctl.threadpool_limits`` limit, changes no result.
 
@@ -248,7 +250,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             If EM did not converge.
 
-        Notes ----- EM plugs in the point of ``estimate``; for "predictive", the posterior mean.
+        Notes
+        -----
+        EM plugs in the point of ``estimate``; for "predictive", the posterior mean.
 
         A class exists if the model contains rows of this class, or if the class is named: by ``class_prior``, by a
         feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.

@@ -91,8 +91,8 @@ class Comparison:
     def recommended(self) -> Any:
         """The default, or the best of the estimates and dependences that are clearly better.
 
-        Clearly better means a log loss that is smaller by two standard errors, and by 0.0005 nats per row. A plug-in of
-        infinite regret is not recommended.
+        Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
+        per row. A plug-in of infinite regret is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:

@@ -56,7 +56,9 @@ def sklearn(
     ValueError
         For a negative number, or an unknown ``model``.
 
-    Notes ----- ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen
+    Notes
+    -----
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen
     levels and the levels of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample
     weights, and in ``partial_fit`` only from the rows of the last call. Here the largest variance is computed from all
     rows, with their weights.
@@ -108,7 +110,9 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     ValueError
         For a negative number, or a ``threshold`` or ``eps`` that is not 0.
 
-    Notes ----- To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's
+    Notes
+    -----
+    To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's
     default threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or
     with a density that underflows to 0.
 
@@ -155,7 +159,9 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     ValueError
         For ``usekernel=True``, a ``threshold`` that is not 0, or a negative number.
 
-    Notes ----- To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the
+    Notes
+    -----
+    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the
     probabilities of a row underflow to 0 in all classes. If a number column is constant in a class, klaR and this
     package raise an error.
 

@@ -512,7 +512,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum ``of_column(*item)`` over the items of :meth:`cells_by_column`, in threads."""
+        """Sum ``of_column(*item)`` over the items of ``cells_by_column``, in threads."""
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
             for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), slices(len(some), 1)):

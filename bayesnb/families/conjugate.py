@@ -480,7 +480,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Divide rows into :class:`Tally` objects."""
+    """Divide rows into ``Tally`` objects."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)

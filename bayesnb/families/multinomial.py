@@ -149,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """:func:`rising` at t = 1 in the row's class, (row,), after the row's counts are subtracted from α."""
+    """``rising`` at t = 1 in the row's class, (row,), after the row's counts are subtracted from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)

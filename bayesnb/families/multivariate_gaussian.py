@@ -180,7 +180,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Log predictive of each row, without ``weight`` of this row; NaN if the belief without the row is improper.
 
-    ``squares`` are the squared distances h from :func:`distances`.
+    ``squares`` are the squared distances h from ``distances``.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -198,7 +198,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """:func:`log_student` without the row's part of the prior: Ψ also loses ``share`` · ``square`` · g gᵀ.
+    """``log_student`` without the row's part of the prior: Ψ also loses ``share`` · ``square`` · g gᵀ.
 
     ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of other classes. Squared distances increase by the
     Sherman-Morrison formula.

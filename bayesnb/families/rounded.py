@@ -95,7 +95,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return self._rounded(Gaussian().resolve_prior(prior, self._moments(s)), s)
 
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> RoundedNormal:
-        """The prior of each class and column; a constant column is treated as in :class:`Gaussian`."""
+        """The prior of each class and column; a constant column is treated as in ``Gaussian``."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         one_value = ((s.counts.sum(0) > 0).sum(-1) == 1)[:, None]

@@ -278,7 +278,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d). The parts of θ have the form of :meth:`theta`, and broadcast with d."""
+        """ln (L_d(θ) / max L_d). The parts of θ have the form of ``theta``, and broadcast with d."""
 
     @staticmethod
     @abstractmethod

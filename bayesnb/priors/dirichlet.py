@@ -43,7 +43,7 @@ type Per = Literal["level", "class", "feature", "pooled"]
 
 
 class SimplexPrior(Prior):
-    """Base class of :class:`Dirichlet` and :class:`Beta`.
+    """Base class of ``Dirichlet`` and ``Beta``.
 
     If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the
     logarithm of an integral over θ has one term per rate, minus a term for the sum of the rates.

@@ -95,7 +95,7 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model.
 
-    NUTS samples :class:`LogRoot`, because with PyMC's Wishart it would leave the set of positive definite matrices.
+    NUTS samples ``LogRoot``, because with PyMC's Wishart it would leave the set of positive definite matrices.
     ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm

@@ -356,7 +356,7 @@ class NormalGamma(UnknownPrecision):
         return np.where(gain > 1e8 * self.b, after - np.log(self.b), np.log1p(gain / self.b)), after, ~(gain <= -self.b)
 
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
-        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of :meth:`drawn_along`."""
+        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of ``drawn_along``."""
         # With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. So ln
         # L is a sum of products, each of a factor that depends only on the draw and a factor that depends only on the
         # cell. The sum over columns is therefore a matrix product.

@@ -47,7 +47,7 @@ class ConvergenceError(RuntimeError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
-    """The result of :func:`check`.
+    """The comparison of the closed form with sampled draws.
 
     Parameters
     ----------

@@ -373,3 +373,22 @@ def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, capsys
     assert reading == {"drop": ("name",), "na": ("a=99", "?"), "keep_na": ("land=NA",)}
     clf.partial_fit(table[["a", "b", "land", "town"]].assign(n=1), table["y"])
     assert clf.classifier_.reading["drop"] == ("name",)
+
+
+def test_a_column_that_was_left_out_of_the_fit_is_kept_beside_the_predictions(tmp_path, capsys):
+    X, y = datasets.penguins()
+    X.assign(key=[f"bird {k}" for k in range(len(X))], species=y).to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.bayesnb"
+    told = ("--target", "species", "--drop", "key", "--dependence", "none", "-o", model)
+    assert run(capsys, "fit", tmp_path / "t.csv", *told)[0] == 0
+    for absent in ((), ("--absent", "missing")):
+        code, out, err = run(capsys, "predict", model, tmp_path / "t.csv", "--keep", "key", *absent)
+        assert code == 0
+        assert "key" not in err
+        found = pd.read_csv(io.StringIO(out))
+        assert list(found["key"][:2]) == ["bird 0", "bird 1"]
+    # A renamed column is named as the likely one, although the model does not know it.
+    X.rename(columns={"bill_length_mm": "bill length mm"}).to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run(capsys, "predict", model, tmp_path / "new.csv")
+    assert code != 0
+    assert "did you mean 'bill length mm'?" in err

@@ -312,3 +312,7 @@ def test_rows_as_dicts_are_a_table_and_a_list_of_texts_names_its_cure():
             ValueError, match=r"X is one column, a Series, where a table is needed: write \{'(x|age)': X\}"
         ):
             BayesianNB().fit(column, [0, 1])
+    row = NEW.iloc[0]
+    with pytest.raises(ValueError, match=r"a name for each value.*: for one row of a table, write X.to_frame\(\).T"):
+        clf.predict_proba(row)
+    assert_allclose(clf.predict_proba(row.to_frame().T), clf.predict_proba(NEW.iloc[[0]]))

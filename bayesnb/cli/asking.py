@@ -134,7 +134,7 @@ def predict(
 
     require_output(output, "table", (model, new), is_predictions, force)
     clf, _ = load_model(model, absent)
-    table = opened_for(clf, new, format)
+    table = opened_for(clf, new, format, None, *keep)
     for column in keep:
         table.require(column, "--keep")
     counts = UnseenCounter(clf.schema)

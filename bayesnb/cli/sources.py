@@ -106,7 +106,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table for a fitted model, and read the table as the model's own table was read.
 
-    The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A column is
+    The model stores the expected columns, the columns to leave out unless they are among ``others``, and the texts that
+    mean a missing cell. A column is
     read as text if the model learned text.
     """
     text = [
@@ -123,7 +124,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     marks = {name: tuple(dict.fromkeys([*said.get(name, ()), *getattr(format, name)])) for name in ("na", "keep_na")}
     format = replace(format, text=tuple(map(str, text)), **marks)
     found = opened(data, format, names=(*clf.schema.raw, target, *others))
-    left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
+    left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     return replace(found, settings=Settings(drop=left_out))
 
 

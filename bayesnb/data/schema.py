@@ -212,8 +212,6 @@ class Schema:
             return table if table.names == self.names else replace(table, names=self.names)
         fitted = set(self.names)
         extra = [name for name in table.names if name not in fitted]
-        if extra:
-            warn(f"columns that were not fitted are ignored: {extra}")
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
@@ -224,6 +222,8 @@ class Schema:
                 cure=cure,
                 hint=meant(missing[0], extra),
             )
+        if extra:
+            warn(f"columns that were not fitted are ignored: {extra}")
         return table
 
     def merged(self, other: Schema) -> Schema:

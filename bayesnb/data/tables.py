@@ -194,6 +194,12 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 def _require_columns(X: Any) -> None:
     if isinstance(X, pd.Series) or type(X).__name__ == "Series":
         name = "x" if X.name in (None, "") else X.name
+        if isinstance(X, pd.Series) and len(X) and all(isinstance(label, str) for label in X.index):
+            # The cells of one row have the names of the columns.
+            raise ValueError(
+                "X is a Series with a name for each value, where a table is needed: for one row of a table, write "
+                "X.to_frame().T, or X.iloc[[0]] for row 0 of a table X"
+            )
         raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
     flat = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1)
     if flat and len(X) and all(isinstance(text, str) for text in X):

@@ -272,7 +272,7 @@ def named(dependence: Any) -> Exponents:
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:
-        said = f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
+        said = f"Expected dependence to be None, one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
         raise ValueError(said + meant(dependence, NAMED))
     return NAMED[dependence]
 

@@ -66,9 +66,11 @@ def predict_table(
             )
         kept = {name: table.source[name].array if table.named else table.column(name).values for name in keep}
     if table.named:
-        # If absent columns raise anyway, extra columns cannot be typos, so they are dropped silently.
-        other = table.names if classifier.absent == "error" else (*keep, classifier.target)
+        # If no column is absent, extra columns cannot be typos, so they are dropped silently. Otherwise the error about
+        # the absent column needs their names.
         known = {*classifier.schema.raw, *classifier.schema.names}
+        whole = classifier.absent == "error" and set(classifier.schema.raw) <= set(table.names)
+        other = table.names if whole else (*keep, classifier.target)
         table = table.without([name for name in other if name not in known])
     proba = classifier.predict_proba(table)
     # An array of the result's type converts each class once, not per row.

@@ -222,6 +222,17 @@ def test_no_derived_column_is_proposed_if_naive_bayes_is_right():
     assert derived({}, Labels.of(y)) == derived({"one": np.ones(500)}, Labels.of(y)) == []
 
 
+def test_columns_that_no_gaussian_can_read_are_examined_without_an_error():
+    X = prices()
+    labels = Labels.of((X["y"] == "up").astype(int).to_numpy())
+    x = {"open": X["open"].to_numpy(), "close": X["close"].to_numpy()}
+    x |= {"infinite": np.where(X["fee"] > 0, np.inf, X["fee"]), "huge": 1e200 * X["fee"], "tiny": 1e-200 * X["fee"]}
+    (one,) = derived({name: np.asarray(values) for name, values in x.items()}, labels)
+    assert str(one) == "log(open / close)"
+    found = nb.inspect(X.assign(infinite=x["infinite"], huge=x["huge"], tiny=x["tiny"]), "y")
+    assert "log(open / close)" in str(found)
+
+
 def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_stay_one_row_each_in_the_table(
     tmp_path, capsys
 ):

@@ -15,6 +15,7 @@ from bayesnb.data.choice import left_out_score
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.kernels.reading import extreme
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
@@ -66,14 +67,14 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     labels
         The class of each row.
     """
-    x = {name: values for name, values in x.items() if len(np.unique(values[~np.isnan(values)])) > LEAST_VALUES}
+    x = {name: values for name, values in x.items() if _readable(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}
     most = sorted(alone.values(), reverse=True)[:MOST_COLUMNS]
     names = [name for name, evidence in alone.items() if evidence >= most[-1]]
     ahead = []
     for first, second in combinations(names, 2):
         least = max(alone[first], alone[second]) + GAIN
-        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x)}
+        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x) if _readable(one.of(x))}
         if some := [one for one, evidence in each.items() if evidence >= least]:
             ahead.append((max(each.values()), some))
     found: list[Derived] = []
@@ -89,6 +90,10 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
             found.append(replace(pair[best], gain=gains[best]))
             log_p = further[best]
     return found
+
+
+def _readable(x: Array) -> bool:
+    return not extreme(x[:, None])
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:

@@ -196,7 +196,7 @@ class Remarks:
     @property
     def likewise(self) -> str:
         """What to add to the remark about the first column; "" if there is only one."""
-        advises = self.first.cures and len(self.columns) > 1
+        advises = (self.first.cures or self.first.drop) and len(self.columns) > 1
         return "; in the same way for the other columns" if advises else ""
 
     @property

@@ -152,6 +152,18 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
         assert s.n[c, j] == weight[own].sum()
 
 
+@pytest.mark.parametrize("weight", [1e-300, 5e-305, 1e-308])
+def test_rows_of_a_tiny_weight_keep_their_mean_and_scatter(weight: float):
+    # One divided by such a weight is not a float. EM gives a class such a weight if no row can be of it.
+    x = np.array([[1.0, 5.0], [2.0, np.nan], [4.0, 7.0], [3.0, 1.0]])
+    s = Moments.of(x, Labels(np.array([0, 0, 1, 1]), np.array([weight, weight, 1.0, 1.0]), 2))
+    assert_allclose(s.mean, [[1.5, 5.0], [3.5, 4.0]], rtol=1e-14)
+    assert_allclose(s.scatter[0] / weight, [0.5, 0.0], rtol=1e-6)
+    assert_allclose(s.scatter[1], [0.5, 18.0], rtol=1e-14)
+    clf = BayesianNB().fit(x, [0, 0, 1, 1], sample_weight=[weight, weight, 1.0, 1.0])
+    assert np.isfinite(clf.predict_proba(x)).all()
+
+
 def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
     rng = default_rng(5)
     y = np.tile([0, 1], 1000)

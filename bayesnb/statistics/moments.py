@@ -58,7 +58,8 @@ class Centred(Statistic):
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
         """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², with relative error ``rounding``."""
-        scatter = two - cls.squared(TwoFloat.of(np.ones_like(n.high)) / n.where(n.high != 0, 1.0), one)
+        # n (one / n)² instead of one² / n: the total weight of a class may be so small that 1 / n overflows.
+        scatter = two - cls.squared(n, one / n.where(n.high != 0, 1.0))
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))
         return cls(*n, *(n * TwoFloat.of(v) + one), *scatter, rounding * cls.own(two.high), nonzero)
 

@@ -72,7 +72,10 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``."""
+        """Learn from a part of a table.
+
+        The shapes and pairs of the part are counted in the cells of the earlier classifier, ``before``.
+        """
         counts = _counts(settings, before)
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))

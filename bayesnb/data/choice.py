@@ -176,8 +176,9 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats. It must
-    also exceed the scores of counts and of unordered levels.
+    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats. The
+    score of ordered levels must also exceed the score of unordered levels and, if no number is negative, the score of a
+    Poisson.
     """
     table, scores = Table.of({column.name: column.values}), {}
     for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):

@@ -1,4 +1,4 @@
-"""Specifications of columns that are not families."""
+"""Specifications of columns, other than families."""
 
 from __future__ import annotations
 

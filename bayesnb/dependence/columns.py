@@ -250,8 +250,10 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions of the pieces that have fewer than two values and the same predictive under every class. Leave-one-out
-    would leak the class through such a column: without a row, the value is less probable in the row's class.
+    """Positions of the pieces that have fewer than two values and the same predictive under every class.
+
+    Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
+    its own class, but not in the other classes.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(pieces(posterior)):

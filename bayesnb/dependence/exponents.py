@@ -39,8 +39,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
 
-    ``own`` lists the covariates that have a deviation per class: some terms, all cells with offsets, all numbers with
-    slopes, and the constant, in this order.
+    ``own`` holds the positions of the covariates that have a deviation per class. First come the terms that have an
+    exponent per class. Then come all cells that have offsets, all numeric columns that have slopes, and the constant.
     """
 
     terms: int

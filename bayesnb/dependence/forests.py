@@ -272,8 +272,9 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class). If the rows are learned rows
-        with labels ``left``, each row is left out of the counts of its class.
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
+
+        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
 
         A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class. If
         the missing cells of a row have more than ``COMPLETIONS`` combinations, only the columns with the most expected

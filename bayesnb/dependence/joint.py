@@ -86,8 +86,9 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The term of rows x, (row, column), as (row, class). If labels ``left`` are given, each row is left out of its
-        class.
+        """The term of rows x, (row, column), as (row, class).
+
+        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

@@ -166,8 +166,9 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class). If labels ``left`` are given, each row is
-        left out of its class.
+        """The term of rows with ``codes``, (column, row), as (row, class).
+
+        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

@@ -253,8 +253,10 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Finite terms, and log class priors. If a term excludes a class, the log prior is -inf; if all classes are
-    excluded, the prior is unchanged.
+    """Replace infinite terms by 0, and return the terms and the log class priors.
+
+    If a term is -inf for a class, the log prior of this class becomes -inf in this row. If this would exclude all
+    classes, the log priors of the row are unchanged.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

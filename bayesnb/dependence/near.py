@@ -85,8 +85,9 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class). If labels ``left`` are given, each row is
-        left out of its class.
+        """The term of rows with ``codes``, (column, row), as (row, class).
+
+        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))

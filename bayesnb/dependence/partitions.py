@@ -21,10 +21,12 @@ STRENGTH = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Binary trees in which all nodes of one depth split by the same cell of the same column, (partition, step).
+    """Binary trees. In one tree, all nodes of the same depth use the same split.
 
-    A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
-    level. A row stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
+    ``columns`` and ``cells`` (partition, step) hold the column of each split, and its interval or level. A row goes to
+    the right if its interval in a real column is at or above the given interval, or if its level is the given level. A
+    row stops if its value in the column of the split is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the
+    children of k.
     """
 
     columns: Array
@@ -36,7 +38,7 @@ class Partitions:
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
         Each split uses the column with the largest random number. The columns with the fewest missing cells come first,
-        because a row stops at the first split whose cell is missing.
+        because a row stops at the first split in whose column its value is missing.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -148,8 +150,9 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of rows that stop in ``places``, (row, partition), as (row, class). If labels ``left`` are given,
-        each row is left out of its class.
+        """The term of rows that stop in ``places``, (row, partition), as (row, class).
+
+        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

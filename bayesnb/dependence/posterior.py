@@ -157,11 +157,11 @@ def draws(
 ) -> tuple[Array, float]:
     """Draws of the parameters from the posterior, (draw, parameter); and the error of the Laplace approximation.
 
-    Draws of the Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates: Hammersley and Morton
-    1956). Let r = log posterior - log Normal. If the standard deviation of r over the draws is above ``EXACT``, as
-    under a skewed posterior, elliptical slice sampling replaces every draw (Murray, Adams and MacKay 2010; around an
-    approximating Normal: Nishihara, Murray and Adams 2014). The chains start at the mode or at draws of the Normal,
-    chosen with importance weights exp(r).
+    Draws of the approximating Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates:
+    Hammersley and Morton 1956). Let r = log posterior - log Normal. If the standard deviation of r over the draws is
+    above ``EXACT``, as under a skewed posterior, elliptical slice sampling replaces every draw (Murray, Adams and
+    MacKay 2010; around an approximating Normal: Nishihara, Murray and Adams 2014). Each chain starts at the mode or at
+    a draw of the approximating Normal. The starting points are chosen at random, with weights exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
     some chain's position after the previous round (:func:`_uncertain`). Certain labels add nearly 0 to the log
@@ -171,7 +171,8 @@ def draws(
     Returns
     -------
     array (draw, parameter) float
-        The standard deviation of r over the Normal's draws, in nats: 0 if the Laplace approximation is exact.
+        The standard deviation of r over the draws of the approximating Normal, in nats: 0 if the Laplace approximation
+        is exact.
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
@@ -495,7 +496,10 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) under each member of an average, before the power, (member, row, class)."""
+        """log p(c | x) under each member of an average, (member, row, class).
+
+        The members are not yet averaged, and ``power`` is not yet applied.
+        """
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column, (row, class, term), for learned rows, each left out of its class.
+    """The log predictive of each column, (row, class, term), for learned rows, without the row in its own class.
 
     A row changes only the posterior of its class. So the terms of other classes are the predictive of the full
     posterior. The term of the row's own class is a ratio of two normalizers. The scale of a prior that was scaled to
@@ -248,7 +248,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
-        ``which`` is the number of new rows, or the labels of learned rows, each left out of its class.
+        ``which`` is the number of new rows, or the labels of learned rows. The terms of a learned row for its own class
+        are computed without this row.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells

@@ -68,9 +68,9 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). Because
-    L_d is divided by its maximum, "ln h" in this package means ln h(x) + ln max L_d: the log-likelihood of x at the θ
-    that fits x best.
+    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). L_d is
+    divided by its maximum, so this maximum is moved into h. In this package, "ln h" is therefore ln h(x) + ln max L_d.
+    It is the log-likelihood of x at the θ with the largest likelihood.
     """
 
     exact = True

@@ -184,7 +184,10 @@ class Boxes:
             within[:, k] = found
 
     def inside(self, code: Array, share: Array) -> Array:
-        """The quantile of the density within an interval at the probability ``share``, (..., column)."""
+        """Quantiles of the density within the given intervals, (..., column).
+
+        ``code`` is the interval of each value. ``share`` is the probability of the quantile, given the interval.
+        """
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -173,8 +173,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior of each class and column; in a constant column, each prior also counts the rows of other classes.
 
-        Without the rows of other classes, a constant column would favour the class with most rows, which has the most
-        evidence for a small variance.
+        If the rows of other classes were not counted, a constant column would favour the class with most rows. This
+        class has the most evidence for a small variance.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None

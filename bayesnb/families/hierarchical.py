@@ -351,10 +351,11 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: centre and spread between classes (column,), σ (class, column), and the scale that columns share.
+        """Variables: the mean of the class means (``centre``) and their standard deviation (``between``), both
+        (column,); σ within each class, (class, column); and, with ``together``, one scale for all columns.
 
-        Free variables are in units of (x - m) / s. Spreads are sampled as multiples of their prior scale, to avoid a
-        funnel.
+        Free variables are in units of (x - m) / s. Standard deviations are sampled as multiples of their prior scale,
+        to avoid a funnel.
         """
         import pymc as pm
 

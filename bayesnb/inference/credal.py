@@ -195,7 +195,9 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """The shares t after moving share between classes a and b so that ``value`` is largest."""
+    """Divide the sum of the shares of classes a and b between these two classes so that ``value`` is largest; return
+    the new shares t.
+    """
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:

@@ -361,7 +361,10 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """Of the powers of all priors that change the prediction, the power nearest to 1; NaN if no power does."""
+    """The power nearest to 1 that changes the prediction if all priors are raised to it.
+
+    NaN if no power changes the prediction.
+    """
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

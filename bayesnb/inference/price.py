@@ -32,7 +32,9 @@ ROWS = 1000
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
     """Return a function of predicted and true class probabilities, (row, class), for the expected loss, (row,).
 
-    The loss is the log loss in nats, 1 per wrong class ("accuracy"), or the cost of the best decision.
+    With "log loss", the loss is the log loss in nats. With "accuracy", the loss is 1 if the predicted class is wrong,
+    and otherwise 0. With a table of costs, the loss is the cost of the decision that is best under the predicted
+    probabilities.
     """
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.

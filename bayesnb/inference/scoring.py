@@ -121,7 +121,10 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """The bin of each row's confidence; the confidence minus 1 (right) or 0 (wrong prediction); the number of bins."""
+    """Three values: the bin of each row's confidence; the gap of each row; and the number of bins.
+
+    The gap is the confidence minus 1 if the prediction is right, and the confidence minus 0 if it is wrong.
+    """
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 

@@ -29,10 +29,13 @@ def grow(
 
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
-    the keys on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is
-    made. If two cuts are in the middle, the cut closer to the centre of the column is made; at equal distance, the hash
-    decides. If even the keys on both sides are equal, the cuts differ only in names or direction, so the column is not
-    cut.
+    the keys of the rows on the left and on the right breaks ties. If several adjacent cuts divide the rows in the same
+    way, the middle cut is made. If two cuts are in the middle, the cut closer to the centre of the column is made; at
+    equal distance, the hashes of the left and of the right decide.
+
+    Two cuts of a column can have equal hashes, or the rows on the left and on the right of two middle cuts can have
+    equal sums of keys. Then the cuts differ only in the names of levels or in the direction of the column (x or -x).
+    Such a column is not cut.
 
     Parameters
     ----------
@@ -257,11 +260,11 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    A learned row is left out. Trees that were grown on a learned row, ``inside`` (row, tree), are skipped. In the
-    remaining trees, the ``weight`` of the row is subtracted at every node on its path. If the cell of a row is missing,
-    the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row, column). ``y`` (row,) is
-    the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The remaining arrays are as in
-    :func:`weigh`.
+    The answer for a learned row does not use this row. Trees that were grown on a learned row, ``inside`` (row, tree),
+    are skipped. In the remaining trees, the ``weight`` of the row is subtracted at every node on its path. If the cell
+    of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row,
+    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
+    remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -39,7 +39,8 @@ class Order:
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the encoded rows. The hashes distinguish rows that differ only in names or directions.
+        Hashes of the encoded rows, which break ties between equal keys. Rows with equal keys can have different values:
+        they then differ only in the names of columns or levels, or in the direction of a column of numbers (x or -x).
     """
 
     keys: Array
@@ -96,8 +97,9 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
 
-        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn differ at
-        most in names and directions, so they must be treated alike.
+        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn must be
+        treated alike: they differ at most in the names of columns or levels, or in the direction of a column of numbers
+        (x or -x).
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

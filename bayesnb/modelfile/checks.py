@@ -1,4 +1,4 @@
-"""Check that a model file is consistent, and that some rows can have produced it.
+"""Check that a model file is consistent, and that a table of rows exists that gives its statistics.
 
 Values that follow from other values are computed again and compared.
 """

@@ -1,6 +1,7 @@
 """The content of a model file.
 
-Nothing in a file is executed. Everything is checked: numbers are finite, and some rows can have produced them.
+Nothing in a file is executed. All content is checked. Numbers must be finite. A table of rows must exist that gives
+these statistics.
 """
 
 from __future__ import annotations

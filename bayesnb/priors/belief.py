@@ -179,8 +179,8 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior belongs to the same class.
 
-    Data add increments d to the parameters, such as the counts of levels, or events and exposure. A family computes all
-    integrals over θ from one function:
+    Data add increments d to the parameters. The increments are, for example, the counts of levels, or the number of
+    events and the exposure. A family computes all integrals over θ from one function:
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
@@ -278,7 +278,10 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d). The parts of θ have the form of ``theta``, and broadcast with d."""
+        """ln (L_d(θ) / max L_d). ``theta`` holds the parts of θ as :meth:`theta` returns them.
+
+        Their arrays broadcast with d.
+        """
 
     @staticmethod
     @abstractmethod

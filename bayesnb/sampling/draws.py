@@ -92,8 +92,8 @@ def exact(
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
     If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, its first draws are
-    returned in the only group "posterior". The draws of a sampled feature come from its chains; if there are too few
-    draws, they are resampled.
+    returned. "posterior" is then the only group. The draws of a sampled feature come from its chains; if there are too
+    few draws, they are resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

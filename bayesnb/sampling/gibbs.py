@@ -143,7 +143,7 @@ def sample(
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
     """Draw the share ε of wrong labels; return log p(seen label | class, ε), (chain, row, class).
 
-    ε is at least ``least``, which decreases from 1/2 to 0 in the steps before the first draw.
+    ``least`` is the lower bound of ε. It decreases from 1/2 to 0 in the steps before the first draw.
     """
     # If nearly half of the labels are wrong, a chain without this bound would remain near the seen labels for a long
     # time.

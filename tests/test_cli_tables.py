@@ -392,3 +392,10 @@ def test_a_column_that_was_left_out_of_the_fit_is_kept_beside_the_predictions(tm
     code, _, err = run(capsys, "predict", model, tmp_path / "new.csv")
     assert code != 0
     assert "did you mean 'bill length mm'?" in err
+
+
+def test_a_decimal_comma_in_a_value_names_the_option_and_the_cure(capsys):
+    code, _, err = run(capsys, "explain", "heights", "--dependence", "none", "--set", "weight_kg=60,5")
+    assert code != 0
+    assert "--set" in err
+    assert "write a point for the decimal mark" in err

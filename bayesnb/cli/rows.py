@@ -155,11 +155,11 @@ def _typed(items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--r
     for column, text in items:
         if column in values:
             raise click.BadParameter(f"column {column!r} is named twice", param_hint=option)
-        values[column] = typed(text, X[column], column)
+        values[column] = typed(text, X[column], column, option)
     return values
 
 
-def typed(text: str, column: pd.Series, name: str) -> Any:
+def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any:
     """Convert a text to the column's type; an empty text is missing."""
     from pandas.api import types
 
@@ -168,14 +168,15 @@ def typed(text: str, column: pd.Series, name: str) -> Any:
     if types.is_bool_dtype(column):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint="--row")
+        raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint=option)
     if types.is_numeric_dtype(column):
         try:
             number = float(text.removesuffix("%"))
         except ValueError:
             number = float("inf")
         if abs(number) == float("inf"):
-            raise click.BadParameter(f"{name}={text}: the column holds finite numbers", param_hint="--row")
+            decimal = "; write a point for the decimal mark" if re.fullmatch(r"[+-]?\d+,\d+", text) else ""
+            raise click.BadParameter(f"{name}={text}: the column holds finite numbers{decimal}", param_hint=option)
         return number
     return text
 

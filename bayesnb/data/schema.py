@@ -100,10 +100,11 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def require_plain(self, done: str) -> None:
-        for column, reading in self.readings.items():
+        if self.readings:
+            read = [f"column {column!r} is read as {reading.said}" for column, reading in self.readings.items()]
             raise ValueError(
-                f"column {column!r} is read as {reading.said}, which cannot be {done}: ask the classifier itself, or "
-                f"fit with the columns {list(reading.names(column))[:8]} in its place"
+                f"{' and '.join(read)}, which cannot be {done}: ask the classifier itself, or fit a table with plain "
+                f"numbers or levels in place of {list(self.readings)}"
             )
 
     def through(self, table: Table) -> Table:

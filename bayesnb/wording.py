@@ -37,6 +37,11 @@ class Spelled:
         return self.python if form == "python" else self.command
 
 
+def quoted(word: str) -> str:
+    """A word of a command in quotation marks."""
+    return shlex.quote(word) if "'" in word else f"'{word}'"
+
+
 @dataclass(frozen=True)
 class Cure:
     """A suggested remedy: an option of the model and its value.
@@ -79,7 +84,9 @@ class Cure:
             return code if self.option == "family" else f"features={{{self.column!r}: {code}}}"
         if form == "command":
             column, word = str(self.column), self.word
-            given = f"{shlex.quote(column)}={word}" if shlex.quote(word) == word else shlex.quote(f"{column}={word}")
+            # A final punctuation mark would seem to belong to the sentence, so such a word is quoted.
+            plain = shlex.quote(word) == word and word[-1].isalnum()
+            given = f"{shlex.quote(column)}={word}" if plain else quoted(f"{column}={word}")
             return word if self.column is None else f"--feature {given}"
         family = ""
         for part in reversed((self.value,) if isinstance(self.value, str) else self.value or ()):

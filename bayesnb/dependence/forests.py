@@ -100,7 +100,10 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """The forests, from counts of finer cells along these axes; the strength and β are chosen."""
+        """Make the forests from ``pairs`` and ``alone``, which count finer cells than the forests use.
+
+        ``axes`` hold the refinement of each column. The strength and β that maximize the evidence are chosen.
+        """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
         def coarse(fine: PairCounts, sizes: tuple[int, ...]) -> PairCounts:

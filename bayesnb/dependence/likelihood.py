@@ -23,7 +23,7 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Covariates of rows that do not depend on the class and have one parameter per class.
+    """Covariates that have the same value for all classes. Each has one parameter per class.
 
     ``cells``, (row, column), is the row's cell in each column with offsets, numbered over all columns; -1 if missing.
     ``numbers``, (row, number), are standardized numbers; 0 if missing.

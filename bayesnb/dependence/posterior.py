@@ -547,9 +547,10 @@ def learn_exponents(
     """The posterior of the exponents under the priors of a specification.
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
-    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` holds the
-    posterior given more rows, the position of each term in this posterior (or -1), and whether both have the same
-    cells. With ``before``, standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
+    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a tuple
+    of three parts: a posterior that was learned from more rows; the position in that posterior of each present term
+    (or -1 for a new term); and whether both posteriors have the same cells. With ``before``, standard deviations are
+    chosen by quadratic log likelihoods, and no draws are kept.
 
     Raises
     ------

@@ -198,10 +198,10 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student`` without the row's part of the prior: Ψ also loses ``share`` · ``square`` · g gᵀ.
+    """``log_student`` if the row also contributes to Ψ through a scatter that all classes share.
 
-    ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of other classes. Squared distances increase by the
-    Sherman-Morrison formula.
+    ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of
+    other classes. Squared distances increase by the Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):

@@ -35,7 +35,8 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
-    Adding two statistics adds their maxima, and subtracts the loss from using one rate for both.
+    The sum of two statistics has one rate for both. Its maximum is therefore the sum of the two maxima, minus the loss
+    from using one rate.
     """
 
     exposure: Array

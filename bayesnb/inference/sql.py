@@ -261,7 +261,10 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """The log density of a value outside of the table, per class, as SQL with {x} for the cell."""
+        """SQL for the log density, per class, of a value that is not in the query's table of values.
+
+        ``{x}`` stands for the cell.
+        """
         # For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
         # with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
         # digits for such counts.

@@ -249,7 +249,7 @@ def _log_bet(sums: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One column in one class, with the evidence against it.
+    """One column in one class, with the evidence that its values no longer follow the model.
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or of the
     class. The capital of the line is the largest capital of a bet in ``bets``, divided by the number of these bets.

@@ -100,9 +100,10 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     elimination of :func:`log_forests` backwards integrates the random walks out. Edges are directed to the root, and n
     is the parent of roots. After node k is eliminated, an edge i → j is either an edge of the graph with k, or it
     replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
-    Let S be the nodes i with a replaced edge: the parent of these nodes is k. The parent of k is any node j that is not
-    below S, with probability proportional to w_kj. The reason is that over all acyclic targets of the edges of S, ∏_{i
-    ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
+    Let S be the set of nodes i whose edge i → j replaces i → k → j. Then k is the parent of every node in S. The parent
+    of k is any node j that is not below S, with probability proportional to w_kj. The reason is that over all acyclic
+    targets of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S,
+    by Cayley's formula).
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    ``below`` (node + 1) is scratch space: 2 marks a node whose edge is replaced, 1 marks other nodes below such a node.
+    ``below`` (node + 1) is scratch space: 2 marks a node of S (:func:`drawn_forests`), 1 marks other nodes below S.
     """
     n = found.shape[1]
     for d in range(len(found)):

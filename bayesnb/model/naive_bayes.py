@@ -366,8 +366,9 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """For each feature, the keys of its columns in common draws: the feature's position plus 2, and the column's
-        position.
+        """The keys of the random numbers of each feature's columns, for :class:`CommonDraws`.
+
+        A key is a pair: the position of the feature plus 2, and the position of the column in the feature.
         """
         width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}

@@ -41,7 +41,8 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     See Also
     --------
     sklearn.calibration.CalibrationDisplay : The curve of two classes, without error bars.
-    arviz_plots.plot_ppc_pava : Without bins, from posterior predictive draws, also in plotly and bokeh.
+    arviz_plots.plot_ppc_pava : A calibration plot without bins, computed from posterior predictive draws. It also draws
+        with plotly and bokeh.
 
     Examples
     --------

@@ -185,8 +185,9 @@ class Prior(Belief):
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
     L_d is the likelihood of d without its base measure. peak(d) is the logarithm of the maximum of L_d, or 0 if there
-    is no maximum. At counts of 1e15, no digit would be left without division by the maximum. At t = 1, ``along`` gives
-    the predictive and the evidence. The derivatives of ``along`` at t = 0 are the mean and variance of ln L_d.
+    is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would leave no
+    correct digit. At t = 1, ``along`` gives the predictive and the evidence. The derivatives of ``along`` at t = 0 are
+    the mean and variance of ln L_d.
 
     A new prior is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior to the
     shape of the data.

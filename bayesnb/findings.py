@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import CsvLayout
+    from bayesnb.statistics.membership import Labels
 
 LOOKED_AT = 50_000
 """The number of rows that the rules examine; a larger table is sampled at random."""
@@ -85,16 +86,11 @@ class Remark:
 
     @property
     def sentence(self) -> Message:
-        return Message("column {column!r}: {said}{cure}", column=self.column, said=self.said, cure=self._cure)
+        return Message("column {column!r}: {said}{cure}", column=self.column, said=self.said, cure=self.to_drop)
 
     @property
-    def _cure(self) -> str | Message:
+    def to_drop(self) -> str | Message:
         return Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
-
-    def within_page(self, column: str, likewise: str) -> Message:
-        """The remark as a sentence that begins with the name of the column."""
-        text = "{column}: {said}{cure}{likewise}."
-        return Message(text, column=column, said=self.said, cure=self._cure, likewise=likewise)
 
     def within(self, kind: str) -> Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
@@ -201,8 +197,11 @@ class Remarks:
 
     @property
     def on_page(self) -> Message:
-        column = f"Column{'s' * (len(self.columns) > 1)} {self._listed(repr)}"
-        return self.first.within_page(column, self.likewise)
+        return Message(
+            "Column{s} {columns}: {said}{cure}{likewise}.",
+            s="s" * (len(self.columns) > 1), columns=self._listed(repr), said=self.first.said, cure=self.first.to_drop,
+            likewise=self.likewise,
+        )  # fmt: skip
 
 
 def together(remarks: Iterable[Remark]) -> list[Remarks]:
@@ -626,21 +625,30 @@ SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
 
-def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
+def _labels(labels: pd.Series) -> Labels | None:
+    """The classes of the rows that have one; ``None`` if the column has one class, or too many for labels."""
     import numpy as np
     import pandas as pd
 
-    from bayesnb.data.choice import best_in_order
-    from bayesnb.data.columns import Column
     from bayesnb.data.warned import looks_like_no_class
     from bayesnb.statistics.membership import Labels
 
     codes, classes = pd.factorize(labels)
-    held, codes = held[codes >= 0].reset_index(drop=True), codes[codes >= 0]
+    codes = codes[codes >= 0]
     if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)):
         return None
+    return Labels(codes, np.ones(len(codes)), len(classes))
+
+
+def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
+    from bayesnb.data.choice import best_in_order
+    from bayesnb.data.columns import Column
+
+    held, known = held[labels.notna().to_numpy()].reset_index(drop=True), _labels(labels)
+    if known is None:
+        return None
     order = tuple(range(int(held.min()), int(held.max()) + 1))
-    if not best_in_order(Column(held.name, held), order, Labels(codes, np.ones(len(codes)), len(classes))):
+    if not best_in_order(Column(held.name, held), order, known):
         return None
     cure = Cure("features", ("Ordinal", order), held.name)
     said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
@@ -713,25 +721,19 @@ MOST_STEPS = 60
 
 
 def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
-    import numpy as np
-    import pandas as pd
-
     from bayesnb.data.choice import better_rounded
     from bayesnb.data.columns import Column
-    from bayesnb.data.warned import looks_like_no_class
     from bayesnb.families import Rounded
     from bayesnb.inference.predictive_checks import rounding
-    from bayesnb.statistics.membership import Labels
 
-    codes, classes = pd.factorize(labels)
-    held, codes = held[codes >= 0].reset_index(drop=True), codes[codes >= 0]
+    held, known = held[labels.notna().to_numpy()].reset_index(drop=True), _labels(labels)
     x = held.to_numpy(float)
     unit = float(f"{rounding(x)[0]:.9g}")
-    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) or not unit:
+    if known is None or not unit:
         return None
-    if Rounded(unit=unit).accepts.invalid(x).any() or not held.groupby(codes).std().min() < 1.5 * unit:
+    if Rounded(unit=unit).accepts.invalid(x).any() or not held.groupby(known.codes).std().min() < 1.5 * unit:
         return None
-    if not better_rounded(Column(held.name, held), unit, Labels(codes, np.ones(len(codes)), len(classes))):
+    if not better_rounded(Column(held.name, held), unit, known):
         return None
     word = f"{unit:.9g}"
     cure = Cure("features", Spelled(f"Rounded(unit={word})", f"rounded:{word}"), held.name)
@@ -804,22 +806,18 @@ MOST_ROWS = 5_000
 
 def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     import numpy as np
-    import pandas as pd
 
     from bayesnb.data.derived import derived
     from bayesnb.data.rows import few_rows
     from bayesnb.data.tables import Table
-    from bayesnb.data.warned import looks_like_no_class
-    from bayesnb.statistics.membership import Labels
 
     frame = frame[frame[target].notna()]
     if len(frame) > MOST_ROWS:
         frame = frame.iloc[few_rows(Table.of(frame), MOST_ROWS, 0)]
-    codes, classes = pd.factorize(frame[target])
-    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)):
+    if (labels := _labels(frame[target])) is None:
         return
     numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in frame if name != target}
-    for one in derived(numbers, Labels(codes, np.ones(len(codes)), len(classes))):
+    for one in derived(numbers, labels):
         cell = "np.log(X[{0!r}] / X[{1!r}])" if one.ratio else "X[{0!r}] - X[{1!r}]"
         paste = f"X[{str(one)!r}] = {cell.format(one.first, one.second)}"
         said = Message(

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 Y = np.repeat(["old", "young"], 12)
 X = pd.DataFrame({"age": np.floor(RNG.normal(np.repeat([4.0, 2.5], 12), np.repeat([1.5, 0.5], 12)))})
 FAMILY = Rounded(Gaussian(), unit=1)
-CLF = BayesianNB({"age": FAMILY}).fit(X, Y)
+CLF = BayesianNB({"age": FAMILY}, random_state=0).fit(X, Y)
 NEW = pd.DataFrame({"age": [-2.0, 1.0, 2.0, 3.0, 9.0]})
 
 

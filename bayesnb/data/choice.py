@@ -26,7 +26,7 @@ from bayesnb.families.rates import Poisson
 from bayesnb.families.rounded import Rounded
 from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Categorical
-from bayesnb.model import Data, about
+from bayesnb.model import Data, Posterior, about
 from bayesnb.model.order import Order, size
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.priors.class_prior import LabelPrior
@@ -201,9 +201,13 @@ def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
+    return left_out_score(learned(schema, data, labels).log_left_out(data, labels), labels)
+
+
+def learned(schema: Schema, data: Data, labels: Labels) -> Posterior:
+    """The posterior of naive Bayes under a uniform prior of the classes."""
     model = schema.model(Dirichlet())
-    posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
-    return left_out_score(posterior.log_left_out(data, labels), labels)
+    return model.posterior(model.statistics(data, labels, range(labels.n)))
 
 
 @dataclass(frozen=True, eq=False)

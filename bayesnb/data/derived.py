@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import left_out_score
+from bayesnb.data.choice import learned, left_out_score
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels.reading import extreme
 from bayesnb.numerics import Array
-from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
 
 GAIN = 20.0
@@ -121,6 +120,5 @@ def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Arra
     """log p(row, class | other rows) under Gaussians, and log p(class | other rows); both are (row, class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
-    model = schema.model(Dirichlet())
-    posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
+    posterior = learned(schema, data, labels)
     return posterior.log_left_out(data, labels), posterior.only(()).log_left_out({}, labels)

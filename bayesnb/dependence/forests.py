@@ -459,7 +459,7 @@ class Forests:
         place = np.argsort(rows, kind="stable")
         return rows[place], filled[place], share[place]
 
-    @property
+    @cached_property
     def _known(self) -> list[Array]:
         return [each[:, :, 0] for each in self.alone.each()]
 

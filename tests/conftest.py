@@ -190,6 +190,7 @@ def spark():
     """Spark on two threads; a task may fail once."""
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17, and there is no java on the PATH")
+    pytest.importorskip("pyspark", reason="pyspark is not installed (uv run --group dev --extra spark pytest -m spark)")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     with warnings.catch_warnings():

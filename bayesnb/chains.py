@@ -104,7 +104,7 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
+    """Weights of the draws that leave one cell out of the posterior, by Pareto-smoothed importance sampling.
 
     The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
     fitted to them. ``weight`` (cell,) is how often each cell was learned.
@@ -208,8 +208,8 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
     sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M - 1 degrees of
-    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each of the
-    ``cells`` parameters has two values of r_hat: of ranks and of folded ranks (Vehtari et al. 2021).
+    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). There are ``cells``
+    parameters with two values of r_hat each, of ranks and of folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

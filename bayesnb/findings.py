@@ -172,14 +172,14 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Remarks:
-    """A remark about the first of several columns, and the columns about which the same remark was made."""
+    """Several columns with the same remark, and the remark about the first column."""
 
     columns: tuple[Any, ...]
     first: Remark
 
     @property
     def names(self) -> str:
-        """The names of the columns; many columns are only counted."""
+        """The names of the columns, or the first names and the number of further columns."""
         return self._listed(str)
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -191,7 +191,7 @@ class Remarks:
 
     @property
     def likewise(self) -> str:
-        """What to add to the remark about the first column; "" if there is only one."""
+        """The text that extends the remark to the other columns; "" if there are no other columns."""
         advises = (self.first.cures or self.first.drop) and len(self.columns) > 1
         return "; in the same way for the other columns" if advises else ""
 
@@ -205,7 +205,7 @@ class Remarks:
 
 
 def together(remarks: Iterable[Remark]) -> list[Remarks]:
-    """Remarks that differ only in their column are joined, in the order of their first columns."""
+    """Join remarks that differ only in their column; keep the order of the first remarks."""
     found: list[tuple[Any, list[Remark]]] = []
     for remark in remarks:
         general = remark.about(None)
@@ -444,7 +444,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
-    """Whether levels are codes, such as country codes, among which NA is a code."""
+    """Whether levels are codes of two capital letters, such as country codes, so that NA may be a code too."""
     codes = [level for level in levels if level != "NA"]
     return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
 
@@ -626,7 +626,7 @@ SCALE = 10
 
 
 def _labels(labels: pd.Series) -> Labels | None:
-    """The classes of the rows that have one; ``None`` if the column has one class, or too many for labels."""
+    """The classes of the labelled rows; ``None`` if the column has one class, or too many values for labels."""
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
+"""Functions that make a classifier from rows. The arguments are not changed.
 
 ``before`` is the classifier before the new rows, or ``None``.
 """
@@ -48,7 +48,7 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows: ``a + b`` is learned from the rows of both, ``a * 0.9`` multiplies row
+    """Everything learned from some rows. ``a + b`` is learned from the rows of a and b; ``a * 0.9`` multiplies row
     weights.
 
     ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` counts the cells of shapes and pairs; it is
@@ -250,7 +250,7 @@ class Before:
 def before_data(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> Before:
-    """The model before any data. Priors that depend on data are scaled to a table."""
+    """The model before any data. Priors that depend on data are scaled to the table ``X``."""
     label = label_prior(settings)
     if y is None:
         named = [*classes, *label.named_classes(list(classes))]
@@ -376,7 +376,7 @@ def with_part(
     named: tuple[Any, ...] = (),
     **others: Any,
 ) -> Classifier:
-    """The classifier after a part of a table; ``named`` are the classes that the user names.
+    """Learn a part of a table; ``named`` are the classes that the user names.
 
     The first part fixes the exponents and the cells of their terms. Later parts add to the counts in the cells of the
     first part, but do not change the exponents.
@@ -392,7 +392,9 @@ def with_part(
 def without_rows(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier without some learned rows. A class without remaining rows is removed unless it is named."""
+    """The classifier without some learned rows. A class without remaining rows is kept only if the user has named this
+    class.
+    """
     before.require_counted("forget is exact for rows that were counted")
     for part in _parts(settings, before, _beside(X, y, sample_weight), y, sample_weight):
         before = _less(settings, before, part)
@@ -419,10 +421,10 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """The classifier of the rows of two classifiers.
+    """Merge what two classifiers have learned.
 
-    If the classifiers have counted different cells of a dependence, an error is raised; but with ``keep``, the first
-    classifier's counts are kept unchanged.
+    If the classifiers have counted different cells of a dependence, raise an error or, with ``keep``, keep the counts
+    of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -552,9 +554,9 @@ def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema 
 
 
 def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
-    """The classifier that follows from what was learned, under the priors and the estimate of the settings.
+    """The classifier that follows from ``learned`` under the priors and the estimate in ``settings``.
 
-    Target, EM and exponents of ``before`` are kept. ``others`` are further fields of the classifier.
+    The target, EM result and exponents of ``before`` are kept. ``others`` are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema

@@ -38,8 +38,8 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 def log_rising(a: Array, t: Array) -> Array:
     """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large; infinite if a + t <= 0.
 
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term. Otherwise all digits would be lost at a
-    count of 1e15.
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term, because at counts of 1e15 the
+    difference of two ln Γ has no correct digit.
     """
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
@@ -132,7 +132,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. A negative count and exposure are subtracted from the other count and exposure.
+    ``at`` and ``bt``. A pair of a negative count and a negative exposure is subtracted from the other pair.
     """
     with np.errstate(all="ignore"):
         whole = at + bt

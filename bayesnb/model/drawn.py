@@ -141,7 +141,9 @@ class DrawnPosterior:
         return self.point("mean")
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """The draws in random order. If more draws are needed than exist, all are repeated about equally often."""
+        """The draws in random order. If ``size`` exceeds the number of draws, every draw is repeated about equally
+        often.
+        """
         n = int(np.prod(size, dtype=int))
         rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
@@ -169,9 +171,9 @@ class DrawnPosterior:
     def _error(self, joint: Array, log_mean: Array) -> Array:
         """The largest Monte Carlo standard error of a class probability, (row,).
 
-        The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
-        is (J_sc - p_c Σ_k J_sk) / M to first order. The standard error is the standard deviation of these effects,
-        divided by the root of the smallest effective number of draws.
+        With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, the effect
+        of draw s on p_c is (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws. The standard error of
+        p_c is the standard deviation of the effects, divided by the root of the smallest effective number of draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
@@ -195,8 +197,8 @@ class DrawnPosterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are given the data; if ``power`` is 1, the data
-        and the row.
+        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
+        1, on the row.
 
         The posterior given the row x is proportional to p(x | θ) p(θ | D). So for each row, draws are resampled
         systematically (Douc and Cappé 2005), with probabilities proportional to p(x | θ) = Σ_c p(c, x | θ).
@@ -215,7 +217,7 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The effective number of ``n`` draws of :meth:`log_joint_at`, (row,).
+        """The effective number of draws of :meth:`log_joint_at`, (row,), if ``n`` are drawn.
 
         This number is the smallest effective number of draws over all parameters, times (Σ w)² / (n Σ w²), with the
         weights w = p(x | θ) (Kish 1965).

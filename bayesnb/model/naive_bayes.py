@@ -154,8 +154,8 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError`` for sampled features; with ``apart``, also for features whose classes are not
-        independent.
+        """Raise ``RefusedError`` for sampled features; with ``apart``, also for features that share parameters between
+        classes.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
@@ -192,7 +192,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows that count in each class with the weight ``r`` (row, class)."""
+        """Statistics of rows that belong to every class, with the weights ``r``, (row, class)."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
@@ -374,7 +374,9 @@ class Posterior:
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact independent draws of all parameters except ``without``, with the axes of ``size`` first."""
+        """Exact independent draws of the parameters, with the axes of ``size`` first. Features in ``without`` are left
+        out.
+        """
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
@@ -393,12 +395,12 @@ class Posterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are given the data; if ``power`` is 1, the data
-        and the row.
+        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
+        1, on the row.
 
-        For each draw given the data, a class c is drawn from p(c | x, D). The parameters of class c are then drawn
-        again, given the data and the row. For a sampled feature, draws are resampled from its chain, with probabilities
-        proportional to p(cell | draw). Features that ``drawn`` lacks are drawn per cell.
+        If ``power`` is 1, a class c is drawn from p(c | x, D) for each draw and row. The parameters of class c are then
+        drawn given the data and the row. For a sampled feature, draws are resampled from its chain, with probabilities
+        proportional to p(cell | draw). The log-likelihood of features that ``drawn`` lacks is drawn per cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -425,7 +427,7 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """ln π at draws, (draw, row, class). Each draw is given the data and one more row, of the class in ``chosen``
+        """ln π at draws, (draw, row, class), conditioned on the data and on one more row of the class in ``chosen``,
         (draw, row).
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
@@ -491,7 +493,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
-        With ``refit``, rows with unreliable importance weights are left out by sampling again.
+        With ``refit``, a row with unreliable importance weights is left out by sampling the posterior without the row.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -551,6 +553,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Draw classes of each row from its predictive. ``uniform`` are uniform random numbers (draw, row)."""
+    """Draw classes of each row from p(c | x). ``uniform`` are uniform random numbers, (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

@@ -28,11 +28,12 @@ class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the number of rows in its column that have the same value. In a column of numbers,
-    the numbers of rows with smaller and with larger values are hashed too, the smaller of them first. The key of a
-    column is the sum of the keys of its cells. For the key of a row, the keys of each cell and its column are hashed
-    together, and these hashes are summed; the label is one more cell. Then the key of each cell is combined with the
-    sum of the keys of all rows with the same value; both steps are repeated (colour refinement: Weisfeiler and Leman
-    1968). Missing cells and columns with fewer than two values add nothing. A row of weight 2 is two rows.
+    the hash includes two more counts, without their order: the rows with smaller values, and the rows with larger
+    values. The key of a column is the sum of the keys of its cells. The key of a row is a sum over its cells. Each term
+    is a hash of the keys of a cell and its column; the label is one more cell. Then the key of each cell is combined
+    with the sum of the keys of all rows with the same value. Keys of rows and of cells are recomputed alternately
+    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A
+    row of weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -80,7 +81,9 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the head of a column of numbers is its high end. If ``x`` is negated, the head has the same rows."""
+        """Choose an end of a column of numbers by the keys of the rows; return whether it is the high end. For ``-x``,
+        the same rows are at the chosen end.
+        """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
@@ -97,9 +100,9 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
 
-        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn must be
-        treated alike: they differ at most in the names of columns or levels, or in the direction of a column of numbers
-        (x or -x).
+        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. A turn is the place of a row
+        in the random order. Rows with the same turn must be treated alike: they differ at most in the names of columns
+        or levels, or in the direction of a column of numbers (x or -x).
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -177,7 +180,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """A hash of the sums over the cells below and above each cell, the smaller sum first."""
+    """For each cell, a hash of two sums, without their order: over the cells below, and over the cells above."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))
@@ -201,7 +204,7 @@ def _seed(seed: int) -> Array:
 
 
 def _mixed(x: Array) -> Array:
-    """A hash of each number (splitmix64: Steele, Lea and Flood 2014)."""
+    """A hash of each number, by splitmix64 (Steele, Lea and Flood 2014)."""
     return mixed(x + np.uint64(0x9E3779B97F4A7C15))
 
 

@@ -25,7 +25,9 @@ type Stacks = Sequence[tuple[Family, Sequence[Any]]]
 
 
 def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks:
-    """Group features with equal specifications whose arrays in ``given`` have equal shapes per column."""
+    """Group features with equal specifications, if their arrays in ``given`` have equal shapes apart from the number of
+    columns.
+    """
     if len(features) == 1:
         return [(family, [name]) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
@@ -38,7 +40,7 @@ def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Types and values of a family, for comparison; ``None`` if the family cannot share a stack."""
+    """The type and settings of a family and its priors, for comparison; ``None`` if the family cannot share a stack."""
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -58,8 +60,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield, for each stack, the names of its features and the result of ``ask``. The arguments of ``ask`` are the
-    family, and the joined values of the features in each of ``given``.
+    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` gets the family and, from
+    each mapping in ``given``, the joined values of the features.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` names a feature in errors.
     """
@@ -86,7 +88,9 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> dict[Any, Any]:
-    """The answers of :func:`each` by feature, in the order of the first of ``given``. Each answer must have columns."""
+    """The answers of :func:`each` by feature, in the order of the first mapping in ``given``. An answer must have as
+    many columns as its features.
+    """
     answers: dict[Any, Any] = dict.fromkeys(given[0])
     for names, answer in each(stacks, n_rows, ask, naming, *given):
         columns = [width(given[0][name]) for name in names] if len(names) > 1 else []

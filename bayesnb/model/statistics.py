@@ -35,9 +35,9 @@ def require_countable(weights: Array) -> Array:
 def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
-    A frequency of 2 means a row seen twice. Survey or reliability weights only compare rows with each other. This
-    function multiplies the weights by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w²
-    (Kish 1965, Survey Sampling). Convert the weights of all rows together, before any row is learned.
+    A frequency of 2 means a row seen twice. Survey or reliability weights only state how important rows are relative to
+    each other. This function multiplies the weights by one number, so that their sum is the effective number of rows,
+    (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the weights of all rows together, before any row is learned.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def part_of(data: Data, rows: Array | slice) -> Data:
 
 @contextmanager
 def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
-    """Name the feature, class, column and level in an error."""
+    """Add the feature, class, column and level to the message of an error."""
     try:
         yield
     except NoClosedFormError:

@@ -51,7 +51,7 @@ def require(holds: Any, said: str) -> None:
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise an error if features are inconsistent or read columns that the schema does not have."""
+    """Raise an error if a feature is inconsistent, or uses a column that the schema does not have."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
     sound = sound and isinstance(schema.families, ByType) and isinstance(schema.readings, dict)
@@ -140,7 +140,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Raise an error unless the draws are the parameters of the sampled features."""
+    """Raise an error unless the sampled features, and no others, have draws of their parameters."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
@@ -153,14 +153,14 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 
 def require_record(record: Mapping[str, Any]) -> None:
-    """Raise an error unless the record is the name of a table and numbers."""
+    """Raise an error unless the record holds the name of a table, its number of rows and its scores."""
     known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float}
     sound = isinstance(record, dict) and all(type(value) is known.get(name) for name, value in record.items())
     require(sound, "its record is not one")
 
 
 def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
-    """Raise an error unless the draws are the parameters of these features."""
+    """Raise an error unless the class probabilities and every feature have draws."""
     require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")
     log_pi, features = drawn["log_pi"], drawn["features"]
     require(isinstance(drawn["convergence"], Convergence), "its draws have no diagnostics")
@@ -173,7 +173,9 @@ def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> N
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Raise an error if the exponents have other columns than the schema, or if no rows can have these counts."""
+    """Raise an error if the exponents have other columns than the schema, or if no rows can have the counts in
+    ``found``.
+    """
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))

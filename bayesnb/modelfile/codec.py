@@ -69,7 +69,7 @@ LARGE = 4_096
 
 
 class NotPlainError(ValueError):
-    """A value that no document can hold."""
+    """A value that a model file cannot store."""
 
 
 def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:

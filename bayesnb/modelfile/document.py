@@ -1,7 +1,7 @@
 """The content of a model file.
 
-Nothing in a file is executed. All content is checked. Numbers must be finite. A table of rows must exist that gives
-these statistics.
+Nothing in a file is executed. All content is checked. Numbers must be finite. A table of rows must exist that gives the
+statistics in the file.
 """
 
 from __future__ import annotations

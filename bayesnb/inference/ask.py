@@ -59,7 +59,7 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The distribution of a missing cell and the class, given the rest of the row.
+    """The joint distribution of a missing cell and the class, given the other cells of the row.
 
     Return the values of the cell; p(class, value | rest), (value, class); and the probability of all other values.
 
@@ -175,11 +175,11 @@ def ask_next(
     DataFrame (column, ...)
         ``information`` is the expected decrease in the entropy of the class, in nats. With ``costs``, ``saving`` is the
         expected decrease in the cost of the best decision, ``cost`` is the cost of observing the column, and ``gain``
-        is ``saving`` minus ``cost``. Observe while the largest gain is above 0.
+        is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above 0.
 
         ``attrs["entropy"]`` is the entropy of the class before the observation. ``attrs["left_out"]`` is the largest
-        probability that a sum or an integral left out. ``attrs["not_asked"]`` lists the missing columns that cannot be
-        ranked, such as bags of words.
+        probability that a truncated sum or integral omits. ``attrs["not_asked"]`` lists the missing columns that cannot
+        be ranked, such as bags of words.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return a function of values of one cell that computes log p(class, row) with each value, (value, class)."""
+    """Return a function that maps possible values of one cell to log p(class, row), (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
         # The terms of the other features do not change.

@@ -1,11 +1,12 @@
 """The posterior of naive Bayes, and of the exponents if they were learned, as one object.
 
-A row x without a label is data too. Conditioning on x gives a mixture over the possible classes c of the row,
+A row x to predict is data, too, although it has no label. Conditioning on x gives a mixture over the possible classes c
+of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior, the mean of p(c | x, θ) is the predictive probability p(c | x, D). So answers about a row
-condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
+Only under the posterior p(θ | D, x), the mean of p(c | x, θ) is the predictive probability p(c | x, D). So answers
+about a row condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate. Raises ``ValueError`` if that estimate does not exist for these data."""
+        """A copy with another estimate. Raises ``ValueError`` if the new estimate does not exist for these data."""
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
             require_prior(estimate)
@@ -67,7 +68,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``; None keeps it. Raises ``ValueError`` for "row" if terms have exponents."""
+        """A copy with another ``given``; None changes nothing. "row" raises ``ValueError`` if terms have exponents."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -91,7 +92,7 @@ class Believed:
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
-        """Raise ``RefusedError`` with this reason if terms have exponents."""
+        """Raise ``RefusedError`` with the given ``reason`` if terms have exponents."""
         if not self.naive:
             raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
 
@@ -102,7 +103,7 @@ class Believed:
         return self.dependence
 
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
-        """Raise ``ValueError`` with this reason if the estimate plugs in parameters."""
+        """Raise ``ValueError`` with the given ``reason`` if the estimate plugs in parameters."""
         if self.plug_in is not None:
             raise ValueError(
                 f'{reason}, and estimate="{self.estimate}" plugs them in: ask '
@@ -203,7 +204,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn per cell."""
+        """Features for which draws of the log-likelihood of each cell replace draws of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -231,11 +232,11 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function of draws p(c | x, θ), (draw, row, class), that splits the entropy of their mean.
+        """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class).
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
         errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws
-        are given the row, their mean is exp(``log_p``), (row, class).
+        are conditioned on the row, exp(``log_p``), (row, class), is used as their mean.
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -259,7 +260,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Refuse a plug-in if a class is unknown, and a mode if a feature is sampled."""
+    """Raise if the estimate is a plug-in and a class is unknown, or if it is a mode and a feature is sampled."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

@@ -1,6 +1,6 @@
 """The distribution of a missing cell, and the surprise of a known cell, given the rest of the row.
 
-Distribution and surprise follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
+The predictive distribution of a cell x_j is p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``probability`` is
         the probability of ``value``, NaN for real numbers. ``lower`` and ``upper`` are the equal-tailed interval of
-        counts and real numbers. The distribution: ``probability`` by row, column and value. The values of a real column
-        are quadrature nodes. ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of words, and
-        counts whose exposure is missing.
+        counts and real numbers. The distribution: the ``probability`` of each value, by row, column and value. For a
+        real column, the listed values are quadrature nodes. ``attrs["not_filled"]`` lists columns that one value cannot
+        fill in: bags of words, and counts whose exposure is missing.
 
     Raises
     ------
     ValueError
-        If the table does not fit the fitted table, or ``prob`` is not between 0 and 1.
+        If the table does not match the fitted table, or ``prob`` is not between 0 and 1.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the table does not fit the fitted table.
+        If the table does not match the fitted table.
 
     Notes
     -----

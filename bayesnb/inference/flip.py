@@ -57,9 +57,10 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class without k rows.
+        """The score of the class after k rows are removed.
 
-        Of the removed cells, ``agreed``, (column,), agree, and ``seen``, (column,), are not missing.
+        ``agreed``, (column,), counts the removed cells that agree with the predicted row. ``seen``, (column,), counts
+        the removed cells that are not missing.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
@@ -77,7 +78,7 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    At most ``nodes`` branches are examined. The bound covers the other branches.
+    At most ``nodes`` branches are examined. The bound also covers the branches that were not examined.
     """
     # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
     # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
@@ -89,7 +90,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the log of a count if one row is removed, and the mean decrease per row if j are."""
+        """The decrease in the log of a count if one row is removed, and the mean decrease per row if j rows are."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -137,8 +138,7 @@ class Flip:
     """What would change one prediction.
 
     ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
-    column has levels or zeros and ones. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the
-    prediction.
+    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction.
     """
 
     label: Any
@@ -174,7 +174,7 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How few removed rows, how much contamination, or which power of the priors would change a prediction.
 
-    The number of rows is proved to be the smallest if all columns have levels or are 0 and 1. Otherwise rows are
+    If all columns are categorical or 0/1, the number of rows is proved to be the smallest. For other columns, rows are
     removed one by one, and fewer rows may suffice.
 
     Parameters
@@ -202,7 +202,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep their scale. A class whose rows are all removed still exists.
+    Priors keep their scale. A class remains in the model even if all its rows are removed.
 
     References
     ----------
@@ -253,7 +253,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """By feature, for columns with a table: numbers of agreeing and of known learned cells, (2, class, column)."""
+    """For each categorical or 0/1 feature: counts of agreeing cells and of known cells, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -315,7 +315,10 @@ def _picked(patterns: Patterns, removal: Removal) -> list[int]:
 def _greedily(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
 ) -> tuple[list[int], int, int | None]:
-    """Remove rows until the prediction changes. Each step removes the row that leaves the smallest lead."""
+    """Remove rows until the prediction changes.
+
+    Each step removes the row whose removal most reduces the lead of the predicted class.
+    """
     # All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
     # row.
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))

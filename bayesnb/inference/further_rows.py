@@ -247,7 +247,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The decrease in the expected loss of each row because the exponents were learned from its label, (row,)."""
+    """The optimism of each row's expected loss, (row,), because the exponents were learned from the row's label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).

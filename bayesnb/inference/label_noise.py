@@ -1,7 +1,7 @@
 """Which labels are doubtful, and how many are wrong.
 
-:func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If a
-model does not allow this, :func:`wrong_labels` uses leave-one-out probabilities of the labels and integrates out ε.
+:func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If joint
+draws are impossible, :func:`wrong_labels` integrates out ε and uses leave-one-out probabilities of the labels.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Which labels are wrong, given fixed class probabilities.
 
-    ``probability``, (row,), is the probability p_i of the label by a model that was fitted without the row. If classes
-    overlap, some right labels have a small p_i. The values p_i imply how many such labels to expect. Improbable labels
-    beyond that number are wrong.
+    ``probability``, (row,), is p_i, the probability of label i by a model that was fitted without row i. If classes
+    overlap, some right labels are improbable too. The values p_i imply the expected number of improbable right labels.
+    If more labels are improbable, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -198,7 +198,7 @@ HELD = (
     },
 )  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-    """The labels of learned rows, the most doubtful first, by exact leave-one-out p(y_i | x_i, D without row i).
+    """Learned rows, ranked by the exact leave-one-out probability of their label, the most doubtful label first.
 
     Parameters
     ----------
@@ -222,9 +222,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. A share ε of
-    the labels is assumed to be replaced by any other class. The prior of ε is uniform from 0 to 1/2. A Gibbs sampler
-    draws the right labels, ε and the parameters jointly.
+    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. The error
+    model: each label is wrong with probability ε, and all wrong classes are equally probable. The prior of ε, the share
+    of wrong labels, is uniform from 0 to 1/2. A Gibbs sampler draws the right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).

@@ -48,7 +48,7 @@ class DrawnLogOdds:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for each row of a table.
+    """The posterior distribution of the log-odds ln p(a, x | θ) - ln p(b, x | θ) of two classes, for each row.
 
     ``answers`` are draws for outlying rows, where the formula overflows. ``certain``, (row,), is plus or minus infinity
     if one of the two classes is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
@@ -80,7 +80,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """The positions and the distribution of three kinds of rows: drawn, by formula, and certain."""
+        """Pairs of row positions and the distribution of their log-odds: from draws, from the formula, or certain."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

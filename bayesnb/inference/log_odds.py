@@ -89,7 +89,7 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 
 
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Exact posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each.
+    """Exact posterior means and variances of ln p(a | x, θ) - ln p(b | x, θ): two arrays (row, a, b).
 
     Raises
     ------

@@ -54,7 +54,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector. Parameters of two columns are named "… with <other column>"."""
+    """The parameters of one column of a vector feature. Parameters of two columns are named "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -86,7 +86,7 @@ def softmax_regression(
     Raises
     ------
     ValueError
-        If the predictions of the estimate do not have this form; the error names the feature.
+        If the predictions cannot be written in this form; the error names the feature.
     """
     # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
     # classes, so η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. An exponent w of
@@ -165,8 +165,8 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    The parameters are the probabilities of levels, "mean" and "sd" of real numbers, and "rate" of counts. The
-    parameters are at the chosen estimate; for "predictive", at the posterior mean. With a dependence, the entry
+    The parameters are the probabilities of levels, "mean" and "sd" of real numbers, and "rate" of counts. The tables
+    hold the values of the chosen estimate, or the posterior means for "predictive". With a dependence, the entry
     "(exponents)" holds ``exponents_``.
 
     Examples
@@ -198,8 +198,8 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Returns
     -------
     weights : DataFrame (term, class)
-        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
-        text, a term is (column, word), and φ is the count of the word. For a number, a term is (column, ""), or
+        β. For a categorical feature, the term (column, level) is 1 if the row has this level, and 0 otherwise. For
+        text, the term (column, word) is the count of the word. For a column of numbers, the term is (column, ""), or
         (column, "ln") for a ``LogNormal``. With ``quadratic``, the term (column, other column) is a product, and
         (column, "ln²") is a squared logarithm.
     intercept : Series (class,)

@@ -1,7 +1,7 @@
 """The posterior distribution of the log-odds of two classes for each row, without draws.
 
-The cumulant generating function of the log-odds is a sum of closed forms. The saddlepoint formula turns this function
-into probabilities and quantiles. :func:`close` decides whether the formula is accurate.
+The cumulant generating function of the log-odds is a sum of closed forms. The saddlepoint formula turns the cumulant
+generating function into probabilities and quantiles. :func:`close` decides whether the formula is accurate.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ NEAR = 0.05
 class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
-    Let s be ``power``. Then N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N exists for t
-    between ``bounds``, where N' takes every real value.
+    Let s be ``power``. Then N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N(t) exists for t
+    between ``bounds``. On this interval, the derivative N' takes every real value.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
-    D, x). This posterior is a mixture over the class of the row, and N gives its weights and components
+    D, x), a mixture over the class of the row. N gives the weights and components of the mixture
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
@@ -103,7 +103,7 @@ class LogOdds:
         return floor[:, 0], self.power - floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
-        """N(t), N'(t) and N''(t), (row,) each."""
+        """N(t) and its first two derivatives: three arrays (row,)."""
         both = np.stack([t, self.power - t], axis=1)
         level, first, second = found = np.zeros((3, self.n_rows, 2))
         for family, believed, x in self.factors:
@@ -119,7 +119,7 @@ class LogOdds:
 
     @property
     def _origins(self) -> Array:
-        """The t at which N' is the mean of each component, (component, 1)."""
+        """For each component, the t at which N'(t) is the mean of the component, (component, 1)."""
         return np.arange(self.power + 1.0)[:, None]
 
     @cached_property
@@ -172,7 +172,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """For some rows, with z = N'(t): P(log-odds < z), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
+        """Four arrays for z = N'(t): P = P(log-odds < z), z, N''(t), and the derivative dz / dΦ⁻¹(P)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)
@@ -257,10 +257,10 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula of :class:`LogOdds` is accurate: all families were tested and have no long tails.
+    """Whether the saddlepoint formula is accurate: true if every family was tested and has no long tail.
 
-    In tests, the error of a probability was below 0.011 if True, and up to 0.05 otherwise. A tail is long if a
-    Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
+    In tests, the error of a probability was below 0.011 if the result is true, and up to 0.05 if it is false. A tail is
+    long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):
@@ -311,7 +311,7 @@ class Reals:
 
 
 def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tuple[Any, Any, Any]]:
-    """Join the columns of one kind into one factor."""
+    """Join categorical and binary columns into one factor, and Normal columns into another factor."""
     others: list[tuple[Any, Any, Any]] = []
     trials: list[tuple[Array, Array]] = []
     reals: list[tuple[Array, ...]] = []

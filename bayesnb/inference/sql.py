@@ -1,7 +1,8 @@
 """A fitted classifier as one SELECT statement that computes class probabilities inside a database.
 
 A term is the log density of one column in each class. Terms are written in the SQL of DuckDB, and sqlglot translates
-them. A missing cell is NULL or NaN. Some databases order NaN above all numbers, so ``known`` is true only for numbers.
+them. A missing cell is NULL or NaN. Some databases order NaN above all numbers, so the condition of :func:`known`
+excludes NaN.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Dialect:
     Parameters
     ----------
     number, text : str
-        SQL for the value of the cell {c} as a number or as text; NULL if the cell holds something else.
+        SQL for the value of the cell {c} as a number or as text; NULL if the cell does not hold this type.
     holds_number, holds_text : str
         SQL condition: the cell {c} is not missing. A cell that meets this condition, but for which ``number`` or
         ``text`` gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
@@ -135,7 +136,7 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """SQL of height - a ln(1 + z²) - b z², with z = (x - m - low) scale."""
+    """SQL of height - a ln(1 + z²) - b z², with z = scale · (x - m - low)."""
     # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
     # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
@@ -186,7 +187,7 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Read a column under a new name. Return this name and the condition that a cell is not missing."""
+        """Select a column under a new name. Return the new name and the SQL condition that a cell is not missing."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -354,7 +355,7 @@ def to_sql(
     table : str
         Name of the table of rows, quoted as SQL requires.
     keep : str or sequence of str
-        Columns to copy to the result. The rows of the result have no order, so copy a key.
+        Columns to copy to the result. SQL does not keep the order of the rows, so include a key column.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-Under this distribution, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the
-parameters. A bet on these numbers is ∏ f(u_t) with a density f, a martingale of mean 1. The probability that the bet
-ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
+Under the distribution of the learned rows, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1],
+for all parameters. A bet with the density f has the capital ∏ f(u_t), a martingale of mean 1. The probability that the
+capital of a bet ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 
 
 class Reader(ABC):
-    """A column in one class. The reader turns the next values of the column into uniform numbers."""
+    """A reader turns the values of a column in one class into uniform numbers."""
 
     @property
     def streams(self) -> int:
@@ -52,7 +52,9 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after reading x, (row,), and uniform numbers, (stream, row), which are NaN in rows without a bet.
+        """The reader after the values ``x``, (row,), and the uniform numbers made from these values.
+
+        The uniform numbers, (stream, row), are NaN in rows without a bet.
 
         ``chance``, (row,), are random numbers that spread a value of positive probability over an interval.
         """
@@ -60,10 +62,10 @@ class Reader(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given the counts of all rows, every row is equally probable to be the last row.
+    """Counts of levels. Given the counts of all rows, every row is equally likely to be the last row.
 
-    A column of two levels has one stream. Otherwise each level has a stream. ``places`` maps the codes of cells to
-    positions in ``counts``, or to NaN for levels to skip.
+    A column of two levels has one stream. A column of more levels has one stream per level. ``places`` maps the codes
+    of cells to positions in ``counts``, or to NaN for levels to skip.
     """
 
     counts: Array
@@ -156,7 +158,10 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The sorted learned values, each equally probable to be the last (Vovk, Nouretdinov and Gammerman 2003)."""
+    """The sorted learned values.
+
+    Every value is equally likely to be the last (Vovk, Nouretdinov and Gammerman 2003).
+    """
 
     values: tuple[float, ...]
 
@@ -234,7 +239,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """The log capital of bets with these sums. Half of the capital bets on z, and half on the splits."""
+    """The log capital of bets with the given ``sums``. Half of the capital is bet on z, and half on the splits."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
@@ -251,10 +256,10 @@ def _log_bet(sums: Array) -> Array:
 class Line:
     """One column in one class, with the evidence that its values no longer follow the model.
 
-    ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or of the
-    class. The capital of the line is the largest capital of a bet in ``bets``, divided by the number of these bets.
-    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log
-    capitals.
+    ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
+    position of the class. The capital of the line is the largest capital of a bet in ``bets``, divided by the number of
+    these bets. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows
+    and log capitals.
     """
 
     column: Any
@@ -296,8 +301,8 @@ class Line:
 class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
-    ``level`` bounds the probability of a false alarm over all lines and the whole stream. ``unwatched`` are the columns
-    that are not watched. ``labelled`` is ``None`` before the first row.
+    ``level`` bounds the probability of a false alarm over all columns and classes and the whole stream. ``unwatched``
+    are the columns that are not watched. ``labelled`` is ``None`` before the first row.
     """
 
     classifier: Classifier
@@ -370,8 +375,8 @@ class Watch:
         """One row per column and class, the most evidence first.
 
         ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
-        now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for all
-        lines and valid at any time; ``alarm``: row of the alarm, missing without one.
+        now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for the
+        number of columns and classes, and valid at any time; ``alarm``: row of the alarm, missing if there is no alarm.
         """
         n = max(1, len(self.lines))
         found = pd.DataFrame({
@@ -456,8 +461,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. If these rows are given, columns of numbers are compared by
-        ranks. Ranks work for any family, and for a stream without labels.
+        Learned rows, or other rows from the same source. If ``X`` and ``y`` are given, columns of numbers are compared
+        by ranks. Ranks work for any family, and for a stream without labels.
     level : float
         Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
         rows and streams.
@@ -473,16 +478,16 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model holds fractions of rows. A row of whole weight w must stand for w independent rows.
+        If the model has learned fractional weights. A row of weight w must stand for w independent rows.
 
     Notes
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
-    a bet against the model. The initial capital is 1. Levels, zeros and ones, counts, and Normal and Log-normal columns
-    are watched. Columns of numbers with another family are watched only if learned rows are given. Without learned
-    rows, a wrong assumption of normality raises an alarm in the end. If a column of levels has no categorical type, √n
-    learned rows per class are set aside. Levels that do not occur in these rows, such as new levels, are merged. ``y``
-    must be true labels, not predicted classes.
+    a bet against the model, with the initial capital 1. Levels, zeros and ones, counts, and Normal and Log-normal
+    columns are watched. Columns of numbers with any other family are watched only if learned rows are given. Without
+    learned rows, a Normal column whose values are not Normal eventually raises an alarm. If a column of levels has no
+    categorical type, √n of the n learned rows of each class are set aside. Levels that do not occur in the rows set
+    aside, such as new levels, are merged. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

@@ -179,7 +179,7 @@ class Remarks:
 
     @property
     def names(self) -> str:
-        """The names of the columns, or the first names and the number of further columns."""
+        """The first names of columns, and the number of further columns."""
         return self._listed(str)
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -191,7 +191,7 @@ class Remarks:
 
     @property
     def likewise(self) -> str:
-        """The text that extends the remark to the other columns; "" if there are no other columns."""
+        """The text that extends the remark to the other columns, if any."""
         advises = (self.first.cures or self.first.drop) and len(self.columns) > 1
         return "; in the same way for the other columns" if advises else ""
 
@@ -444,7 +444,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
-    """Whether levels are codes of two capital letters, such as country codes, so that NA may be a code too."""
+    """Whether levels are codes of two capital letters, so that NA may be a code too."""
     codes = [level for level in levels if level != "NA"]
     return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
 

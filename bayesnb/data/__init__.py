@@ -1,4 +1,4 @@
-"""Convert any table to encoded columns, and a large table to sums.
+"""Convert any table to encoded columns, and a large table to sufficient statistics.
 
 Each file imports only from earlier files in this list:
 

@@ -153,10 +153,10 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 
 
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
-    """The parts of a column of dates that predict the class best, given this column alone.
+    """The parts of dates, such as the month, that predict the class best if the column is the only feature.
 
-    The score is the exact leave-one-out log score. Elapsed time alone is chosen unless the best score is more than 3
-    nats higher. Then the smallest set of parts within 1 nat of the best score is chosen.
+    Sets of parts are compared by the exact leave-one-out log score. Elapsed time alone is chosen if its score is at
+    most 3 nats below the best score. Otherwise, the smallest set within 1 nat of the best score is chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -191,7 +191,8 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
     """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian.
 
-    The exact leave-one-out log score of the intervals, given this column alone, must be more than 3 nats higher.
+    With this column alone, the exact leave-one-out log score of intervals must be more than 3 nats above that of a
+    Gaussian.
     """
     table, scores = Table.of({column.name: column.values}), []
     for family in (Rounded(unit=unit), Gaussian()):

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False if a categorical type does not declare levels, as in a part of a larger table.
+    ``declares`` is False if a categorical type only encodes values, as in a part of a larger table.
     """
 
     name: Any

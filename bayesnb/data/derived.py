@@ -43,7 +43,6 @@ class Derived:
     gain: float = 0.0
 
     def of(self, x: Mapping[Any, Array]) -> Array:
-        """The values of the column, (row,)."""
         first, second = x[self.first], x[self.second]
         return np.log(first) - np.log(second) if self.ratio else first - second
 
@@ -54,10 +53,10 @@ class Derived:
 def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
-    Naive Bayes cannot learn a class border between two columns, such as opening price = closing price. A difference or
-    ratio of the columns shows the border. Each derived column is cut into cells, and its evidence must exceed the
-    evidence of each of the two columns. The best derived columns are then added to naive Bayes with a Gaussian per
-    column, and kept if they improve the exact leave-one-out log score.
+    Naive Bayes cannot learn a class border between two columns, such as opening price = closing price, unless their
+    difference or ratio is a column. All columns are cut into cells. The evidence of a derived column must exceed the
+    evidence of its two columns. The best derived columns are added one by one to naive Bayes with a Gaussian per
+    column. They are kept if they improve the exact leave-one-out log score.
 
     Parameters
     ----------

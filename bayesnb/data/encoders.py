@@ -1,4 +1,4 @@
-"""Encode columns as arrays, with one encoder for each support of families.
+"""Encode columns as arrays, with one encoder for each kind of values that families read.
 
 A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 """
@@ -79,7 +79,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique names of the columns. The words of a text have the name of their text column."""
+        """Unique names of the columns. A bag of words read from a text column has only the name of this column."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -104,7 +104,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Convert encoded columns (row, column) to the form that the family reads, with exposure 1."""
+        """Convert encoded columns, (row, column), to the form that the family reads. Exposures are 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support == BAG:
@@ -112,7 +112,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns (row, column) to {name: values}, with exposure 1."""
+        """Convert encoded columns, (row, column), to {name: values}. Exposures are 1."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -164,7 +164,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 def impossible(feature: Feature, x: Array) -> Array:
     """Which finite numbers are impossible under a family chosen from the first rows; 0, for example, under LogNormal.
 
-    The user has not excluded these numbers, so they are treated like unseen levels.
+    Because the user did not choose the family, impossible numbers are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
@@ -384,7 +384,9 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; return the feature and the array. In learning, the feature gains new levels."""
+    """Encode the columns of a feature; return the feature and the array. With ``unseen=None``, new levels are added to
+    the feature.
+    """
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 

@@ -53,7 +53,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a value that its family cannot read. The message names the part of the table.
+        For a cell that the column's family cannot read. The error message names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
@@ -118,9 +118,9 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply ``score`` to each frame of a table: lazily for Dask and Spark, otherwise as an iterator.
+    """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. The results begin with the columns
+    ``columns`` holds the name and dtype of each column that ``score`` returns. The frames begin with the columns
     ``keep`` of the table.
     """
     match arrow.engine_of(source):
@@ -140,7 +140,9 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame. If ``first`` is given, ``first(first frame)`` replaces ``ask``."""
+    """Yield ``ask(frame)`` for each frame. If ``first`` is given, ``first(first frame)`` returns the function to use
+    instead of ``ask``.
+    """
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -164,7 +166,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield for each table, in order, the number of rows and a function that returns the answer."""
+    """Yield for each table, in order, the number of rows and a function that returns the result of ``ask``."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

@@ -43,7 +43,7 @@ def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular
     Files with a suffix such as ``.eml`` hold mails. The files of a folder are texts if these three conditions hold:
 
     * No file has a suffix in ``tabular`` except .txt.
-    * The .txt files begin differently. The parts of a table would begin with the same header.
+    * The .txt files do not all begin with the same line, such as the header of a table.
     * There is a subfolder per class, or ``expected`` names the column of texts.
     """
     suffixes = {file.suffix.lower() for file in files}

@@ -77,7 +77,9 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Features of a table after its readings. ``Missing`` without a family flags gaps of the first feature column."""
+    """``features``, adapted to the readings: ``Missing`` without a family flags the missing cells of the first feature
+    column.
+    """
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -393,7 +395,7 @@ def named_levels(family: Family) -> Names:
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the order refers to single levels. If so, no level may be removed."""
+    """Whether the prior or the order of the levels has an entry per level, so that no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
@@ -406,13 +408,13 @@ type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Return the features of both models, each with the features and words of the other model.
+    """Add to each model the features and words of the other model; return the features of both models.
 
     Raises
     ------
     ValueError
-        If a column belongs to different features in the two models, or if a feature other than a bag has different
-        columns.
+        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
+        different columns.
     """
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
@@ -434,7 +436,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two bags of words the words of both; ``ValueError`` if each model selected words from the learned rows."""
+    """Give two bags of words the words of both; ``ValueError`` if one selected its words from its own rows."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -447,8 +449,8 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns the table has.
 
-    A bag of words may lack some of its columns. An incomplete feature of another kind is left out if one of its columns
-    is ``known``.
+    A bag of words may lack some of its columns. Other than a bag of words, a feature with absent columns is left out if
+    one of its columns is ``known``.
 
     Raises
     ------

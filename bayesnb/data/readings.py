@@ -159,7 +159,8 @@ class Number(Reading):
     decimal : {".", ","}, optional
         The decimal mark; by default the cells show it.
     unit : str, optional
-        The mark of all cells; by default the mark in the first table. A cell with a different mark counts as missing.
+        The mark of all cells; by default the mark in the first table. A cell whose mark is not ``unit`` counts as
+        missing.
 
     Examples
     --------
@@ -271,8 +272,8 @@ class Bounded(Reading):
 
     Notes
     -----
-    The likelihood of a cell with a number is p(kind | class) p(number | class). The likelihood of any other cell is
-    p(kind | class). No distribution is assumed beyond a bound.
+    The likelihood of a cell with a number is p(kind | class) p(number | class). The likelihood of a cell without a
+    number is p(kind | class). No distribution is assumed beyond a bound.
 
     Examples
     --------
@@ -455,8 +456,8 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    By default, ``Date("elapsed")`` reads columns of a date or time type. It also reads columns of text if exactly one
-    format fits all cells (``docs/how-to/what-is-read.md``).
+    By default, ``Date("elapsed")`` reads columns of a date or time type. ``Date`` also reads columns of text if exactly
+    one format fits all cells (``docs/how-to/what-is-read.md``).
 
     Parameters
     ----------
@@ -681,7 +682,7 @@ MOST_OPTIONS = 64
 
 @dataclass(frozen=True)
 class Choices(Reading):
-    """A column of cells with several choices, such as "Email; Phone", read as one column of 0 and 1 per option.
+    """A column whose cells list several choices, such as "email; phone", read as one column of 0 and 1 per option.
 
     By default, a column of text is read as ``Choices`` if one of ``; | ,`` or a line break splits the cells into
     options. Most options must occur in several cells, and the number of options per cell must vary. The feature columns
@@ -782,7 +783,7 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def folded(text: str) -> str:
-    """Remove differences of case, spaces and Unicode form."""
+    """Normalize the case, spaces and Unicode form of a text."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -949,7 +950,7 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Whether most of about ``looked_at`` texts are numbers with a decimal mark, a unit or a bound."""
+    """Whether most texts in a sample of about ``looked_at`` are numbers with a decimal mark, a unit or a bound."""
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0
     for text in some:

@@ -153,7 +153,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace names of columns by their values; the last item is the table without these columns.
+    """Replace column names in ``wanted`` by the columns; the last item is the table without these columns.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """
@@ -176,7 +176,7 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def table_of(X: Any, schema: Schema) -> Table:
-    """Convert a table for a fitted schema.
+    """Convert a table to the columns that a fitted schema reads.
 
     Warns
     -----
@@ -209,14 +209,14 @@ def table_of(X: Any, schema: Schema) -> Table:
 
 
 def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Sorted positions of a random sample of at most ``most`` rows; content and class decide which."""
+    """Sorted positions of a random sample of at most ``most`` rows, chosen by hashes of content and class."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
     return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A random number per row, uint64 (row,): a hash of the content, the class and the number of equal rows before."""
+    """A random number per row, uint64 (row,): a hash of the content, the class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 

@@ -82,7 +82,7 @@ class Schema:
     ) -> Schema:
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. Only bins with equal numbers of rows need ``weight`` (row,).
+        The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights.
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
@@ -108,7 +108,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Replace columns by feature columns, unless the table already has the feature columns."""
+        """Replace the columns in ``readings`` by their feature columns, unless this was already done."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -132,7 +132,6 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
-        """The schema of further rows alone."""
         table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
@@ -168,7 +167,9 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. With an unknown class, it learns the strengths of default priors."""
+        """The generative model of these features. If ``label`` has an unknown class, default priors learn their
+        strengths.
+        """
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
         if isinstance(label, WithUnknown):
@@ -196,7 +197,9 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag. If so, a new column is a new word, and an absent column is 0."""
+        """Whether all columns are words of one bag of words: a new column is then a new word, and an absent column is
+        0.
+        """
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
@@ -278,9 +281,10 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop words and levels that no longer occur, and their statistics. If ``words``, drop only words.
+        """Drop words and levels that no longer occur, and their statistics. With ``words=True``, keep all levels.
 
-        A level that a type, an order or a prior names is kept. If no level of a column occurs, all levels are kept.
+        A level is kept if the column's type, its order or its prior names the level. If no level of a column occurs,
+        all levels are kept.
         """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
@@ -322,7 +326,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """Describe each feature in a row. ``families`` are the families of the model, whose priors may be learned."""
+        """A table with one row per feature. ``families`` are the families of the model, whose priors may be learned."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

@@ -1,7 +1,7 @@
-"""Find the common kind of values of a column when parts of a table are added.
+"""Find one family per column when parts of a table are added.
 
-A column without values in one part gets the family of the other part. A column of 0 and 1 can later become a column of
-numbers, because its counts determine every sum over the values.
+If a column has no values in one part, it gets the family of the other part. A column of 0 and 1 can later become a
+column of numbers, because its counts determine every sum over the values.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Unlabelled:
     weight : float
         The weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
-        Number of starting points of EM. The best solution is kept.
+        Number of starting points of EM. The solution with the largest objective is kept.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """Return settings unchanged; any other ``value`` becomes the marker."""
+        """Return an ``Unlabelled`` unchanged; any other ``value`` becomes its ``marker``."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
@@ -102,7 +102,7 @@ class Binned:
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
-        Prior of the interval probabilities. An empty interval keeps its prior probability.
+        Prior of the interval probabilities. The prior gives an interval without rows a positive probability.
     edges : array, optional
         Inner edges, in units of the column; ``bins`` and ``cut`` are then ignored.
 
@@ -128,7 +128,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy with ``edges`` chosen for one column (row,). An edge belongs to the interval above it."""
+        """A copy with ``edges`` chosen from the values of one column. An edge belongs to the interval above it."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -243,7 +243,7 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit.
 
-    ``features="best"`` uses the default settings for all columns of numbers. The fitted estimator has the scores in
+    ``features="best"`` means ``BestFamily()`` for all columns of numbers. The fitted estimator has the scores in
     ``classifier_.choice``, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
@@ -266,9 +266,9 @@ class BestFamily:
 
     Notes
     -----
-    With more columns than rows, the score can be too optimistic. In this case, score
-    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows. ``docs/how-to/choose-a-family.md`` compares the
-    two criteria.
+    With more columns than rows, the score can be too optimistic: evaluate
+    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows instead. ``docs/how-to/choose-a-family.md``
+    compares the two criteria.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the table would, after the levels of ``before``."""
+        """Sort the levels as if the table had been read in one part. The levels of ``before`` come first."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:

@@ -143,7 +143,7 @@ class Table:
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The integers in each column of a large integer array."""
+        """The distinct integers in each column of a large integer array; ``None`` for other tables."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if not large_enough(self.source.size):

@@ -198,9 +198,9 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
 
 
 class SeveralTargetsWarning(UserWarning):
-    """``y`` has several columns of counts, or of shares with a sum above 1. They are read as class weights.
+    """``y`` has several columns of counts, or of shares with a sum above 1. The columns are read as class weights.
 
-    To silence it, write the shares of the classes as ``y`` and the sums as ``sample_weight``, or
+    To silence it, write the class shares as ``y`` and the row sums as ``sample_weight``, or
     ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.
 
     Examples
@@ -285,7 +285,7 @@ def classes_of(*groups: Array) -> Array:
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
     """The sorted classes: classes with rows, and the classes in ``names``, which may have no rows.
 
-    Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows keeps the
+    Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows removes no
     class.
     """
     known = set(labels_of(classes))

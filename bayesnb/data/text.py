@@ -232,7 +232,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Write texts with these counts (row, word) of words, in the order of ``words``; ``None`` if counts are missing."""
+    """Write a text for each row of word counts, (row, word); ``None`` if a count is missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

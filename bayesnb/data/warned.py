@@ -132,7 +132,7 @@ class UnseenCounter:
 
 
 class IdentifierWarning(TableRemark):
-    """A column looks like an identifier or free text. New levels or numbers in such a column are uninformative.
+    """A column looks like an identifier or free text. New levels or numbers in an identifier are uninformative.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
@@ -163,7 +163,7 @@ def named_as_key(name: Any) -> bool:
 
 
 def looks_like_identifier(levels: int, rows: float) -> bool:
-    """Whether nearly every row with a value has a different level."""
+    """Whether nearly all known cells of a column are distinct."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
@@ -415,7 +415,9 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether each of several columns of floats holds exactly the numbers 0 to some k, with k above 1 in a column."""
+    """Whether ``X`` looks ordinal-encoded: every column of floats holds exactly 0, 1, … up to its maximum, and a
+    maximum exceeds 1.
+    """
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False

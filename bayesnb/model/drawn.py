@@ -171,9 +171,9 @@ class DrawnPosterior:
     def _error(self, joint: Array, log_mean: Array) -> Array:
         """The largest Monte Carlo standard error of a class probability, (row,).
 
-        With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, the effect
-        of draw s on p_c is (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws. The standard error of
-        p_c is the standard deviation of the effects, divided by the root of the smallest effective number of draws.
+        With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
+        changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws. The standard error is the
+        standard deviation of these changes, divided by the root of the smallest effective number of draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)

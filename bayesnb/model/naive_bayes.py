@@ -184,7 +184,6 @@ class NaiveBayes:
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
-        """Sufficient statistics of the rows."""
         weights = require_countable(members.weights())
         given = lambda name: about(f"feature {name!r}", labels), {name: data[name] for name in self.features}
         alike = stacks.stacked(self.features)
@@ -398,9 +397,9 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
         1, on the row.
 
-        If ``power`` is 1, a class c is drawn from p(c | x, D) for each draw and row. The parameters of class c are then
-        drawn given the data and the row. For a sampled feature, draws are resampled from its chain, with probabilities
-        proportional to p(cell | draw). The log-likelihood of features that ``drawn`` lacks is drawn per cell.
+        For each draw and row, a class c is drawn from p(c | x, D). The parameters of class c are then drawn given the
+        data and the row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
+        p(cell | draw). The log-likelihood of features that ``drawn`` lacks is drawn per cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset

@@ -29,11 +29,11 @@ class Order:
 
     The key of a cell is a hash of the number of rows in its column that have the same value. In a column of numbers,
     the hash includes two more counts, without their order: the rows with smaller values, and the rows with larger
-    values. The key of a column is the sum of the keys of its cells. The key of a row is a sum over its cells. Each term
-    is a hash of the keys of a cell and its column; the label is one more cell. Then the key of each cell is combined
-    with the sum of the keys of all rows with the same value. Keys of rows and of cells are recomputed alternately
-    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A
-    row of weight 2 counts as two rows.
+    values. The key of a column is the sum of the keys of its cells. The key of a row is a sum over its cells, including
+    its label: hashes of the keys of the cell and its column. Then the key of each cell is combined with the sum of the
+    keys of all rows with the same value. Keys of rows and of cells are recomputed alternately (colour refinement,
+    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A row of weight 2
+    counts as two rows.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The type and settings of a family and its priors, for comparison; ``None`` if the family cannot share a stack."""
+    """The type and settings of a family and its priors; ``None`` if the family cannot share a stack."""
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)

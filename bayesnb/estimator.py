@@ -144,7 +144,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a table to predict that lacks a fitted column.
+        How to read a new table that lacks a fitted column.
     columns : {"fixed", "grow"}
         Whether further rows and models may have other columns. A row without a learned column has a missing cell there;
         a row without a learned word has the count 0.
@@ -163,8 +163,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
         The name of one more class, for all classes that have no rows, such as a new species. By default, the
-        probability of this class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``). A model
-        with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
+        probability of the unknown class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``).
+        A model with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -252,13 +252,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        EM plugs in the point of ``estimate``; for "predictive", the posterior mean.
+        EM plugs in the posterior mode if ``estimate`` is "mle" or "map", otherwise the posterior mean.
 
         A class exists if the model contains rows of this class, or if the class is named: by ``class_prior``, by a
         feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
 
-        The result does not depend on how the table is cut into parts. Only the cells of a ``PolyaTree``, the levels of
-        an ``Ordinal`` without an order, and the families of "best" depend on the first part.
+        The result does not depend on how the table is cut into parts, with one exception: the first part decides the
+        cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families that "best" chooses.
 
         Examples
         --------
@@ -312,9 +312,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is removed. A level without remaining rows is removed, unless a prior or a categorical type names it, or the
-        model counts cells of shapes and pairs. A column that became Gaussian because a number other than 0 and 1 was
-        learned stays Gaussian.
+        is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
+        the level, or the ``dependence`` of the model counts rows per level. A column that became Gaussian because a
+        number other than 0 and 1 was learned stays Gaussian.
 
         Raises
         ------
@@ -364,7 +364,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from all learned rows or a sample of them, in memory.
 
-        Shapes and pairs are counted again if the model had no exponents, or a different ``dependence``.
+        If the model had no exponents or a different ``dependence``, the counts that the ``dependence`` needs are made
+        again.
 
         Raises
         ------
@@ -423,7 +424,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            If there is no table, and a prior is scaled to data or levels are unknown.
+            If there is no table, although a prior is scaled to data or the levels of a column are unknown.
 
         Examples
         --------
@@ -583,7 +584,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. A
-            change of ``estimate``, ``class_prior`` or ``unknown`` that is not yet in effect also raises this error.
+            change of ``estimate``, ``class_prior`` or ``unknown`` that is not yet in effect is an error, too.
 
         Examples
         --------
@@ -654,7 +655,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Parameters
     ----------
     model : BayesianNB or Classifier
-        The fitted model, which reads the columns of new rows; it is not changed.
+        The fitted model, which is not changed. The result reads new rows as this model does.
     tree : DataTree
         A tree whose group ``posterior`` has the variables of ``model.to_pymc()``, with their dimensions.
 
@@ -662,8 +663,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     -------
     BayesianNB or Classifier
         A model that can be saved and answers questions such as ``predict_proba``, ``predict_interval``,
-        ``uncertainty``, ``explain``, ``decide``, ``tables`` and ``draws.sample``. Other questions, and methods that add
-        or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
+        ``uncertainty``, ``explain``, ``decide``, ``tables`` and ``draws.sample``. Methods that need a closed form, and
+        methods that add or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
 
     Raises
     ------
@@ -674,8 +675,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        In every question, if the chains did not converge, or if a class probability has a Monte Carlo standard error
-        above 0.01.
+        By every method of the result, if the chains did not converge. By a method that predicts, if a class probability
+        has a Monte Carlo standard error above 0.01.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Progress bars on stderr: shown only on a terminal, for jobs that take more than two seconds, and removed at the end.
 
-A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs are one display.
+A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs are shown together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PAUSE = 0.1
 class Progress:
     """A job, such as "reading", whose progress a terminal shows.
 
-    Only the reports of the main thread count.
+    Only jobs that the main thread starts are shown.
     """
 
     def __init__(self, what: str) -> None:
@@ -68,7 +68,7 @@ def counted[Item](what: str, items: Sequence[Item], unit: str) -> Iterator[Item]
 
 
 def tick() -> None:
-    """Draw the running jobs if it is time."""
+    """Draw the bars again, at most once per ``PAUSE`` seconds."""
     if threading.current_thread() is threading.main_thread():
         _TERMINAL.draw()
 

@@ -199,8 +199,8 @@ def watch(
     """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
 
     The stream may be checked after every row, without more false alarms. If the rows hold the class, the class
-    frequencies are watched, and each column in each class. If the rows do not hold the class, only columns of levels
-    and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
+    frequencies and the distribution of each column in each class are watched. If the rows do not hold the class, only
+    columns of levels and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart

@@ -1,4 +1,4 @@
-"""``bayesnb compare``, ``score``, ``audit`` and ``report``: how good a model is, and where its rows contradict it."""
+"""``bayesnb compare``, ``score``, ``audit`` and ``report``: how good a model is, and which rows contradict it."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def compare(
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and models with dependence.
 
     DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
-    its score on held-out rows, and ends with the command that fits this model. In between are the contributions of the
-    values of one row, and a table that compares the four estimates with models of dependent columns. Give the row by
-    --row or --set; by default, the row is the held-out row to whose class naive Bayes gave the smallest probability.
+    its score on held-out rows, and ends with the command that fits this model. The output also shows the contributions
+    of the values of one row, and a table that compares the four estimates with models of dependent columns. Give the
+    row by --row or --set; by default, the row is the held-out row whose true class is least probable under naive Bayes.
 
-    Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
-    scored by the five folds inside its fit. If at most a fifth of all rows is scored, all scored rows are held out of a
-    single fit. With --all, the output also has all scores, the family of each column, each estimate's class
-    probabilities of the row, and the posterior interval of p(class | row, parameters). With --more, a table shows how
-    further rows would improve the recommended model.
+    Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, fitting
+    "auto" itself predicts held-out rows by five folds, and these predictions are scored. If at most a fifth of all rows
+    is scored, all scored rows are held out of a single fit. With --all, the output also has all scores, the family of
+    each column, each estimate's class probabilities of the row, and the posterior interval of p(class | row,
+    parameters). With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison
@@ -307,7 +307,7 @@ def audit(
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
     independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
-    and the decrease in log loss on held-out rows if the pair is modelled. The audit then compares columns and pairs
+    and the decrease in log loss on held-out rows if the pair is modelled. The audit also compares columns and pairs
     with tables simulated from the model. At most 200 columns are possible. A label is doubtful if the model of all
     other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
     includes this dependence.

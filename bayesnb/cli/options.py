@@ -1,6 +1,6 @@
 """The options of all commands. An option has one name, one default and one meaning in all commands.
 
-Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
+Most options are parameters of a question to a model, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
 :class:`bayesnb.data.csv_reader.Format`. :mod:`bayesnb.cli.stated` collects their types, defaults and texts.
 """
 
@@ -134,9 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The types, defaults and texts of parameters, by "module:function" and parameter name; and the questions that are
-    commands.
-    """
+    """Type, default and text of each parameter, by "module:function" and name; and the questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
@@ -152,7 +150,9 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter, as the first function or class in ``sources`` with this parameter describes it."""
+    """The option for a parameter. The first function or class in ``sources`` that has the parameter describes the
+    option.
+    """
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -263,7 +263,7 @@ GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
 def command(
     arguments: str = "DATA", asks: str = "", epilog: str | None = None, names: Iterable[str] = (), **variants: str
 ) -> Callable[[Callable], click.Command]:
-    """Make a command of a function; the parameters of the function are the options of the command.
+    """Make a command from a function; the parameters of the function are the options of the command.
 
     ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names
     functions whose parameters are further options. ``epilog`` is by default a text about the last argument. ``names``

@@ -81,7 +81,7 @@ JOINED = "\ue000"
 
 
 def _text(text: Any, console: Any) -> Any:
-    """Wrap a text without line breaks inside command-line options, so that an option can be copied."""
+    """Wrap a text. No line ends inside a command-line option, so that the option can be copied."""
     from rich.text import Text
 
     words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")
@@ -91,7 +91,9 @@ def _text(text: Any, console: Any) -> Any:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people. Cells are wrapped between words. If a word does not fit, every row is shown as a list."""
+    """A table for people. Cells are wrapped between words. If the console is too narrow for the longest words, every
+    row is shown as a list.
+    """
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
@@ -138,7 +140,9 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """A bar: to the right for a positive share, to the left for a negative one; an arrow for infinity."""
+    """A bar of length ``share``: to the right if positive, to the left if negative, with an arrow at the end if
+    infinite.
+    """
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

@@ -82,7 +82,7 @@ def template_of(clf: Classifier) -> pd.DataFrame:
 
 
 def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
-    """The columns that the model has learned."""
+    """Keep only the learned columns."""
     learned = {*clf.schema.raw}
     return frame[[name for name in frame.columns if name in learned]]
 
@@ -100,7 +100,8 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict; by default, the row of the textbook. Values get the types of their columns.
+    """The rows to predict; by default, the row that the textbook of an embedded data set predicts. Values get the types
+    of their columns.
 
     ``values`` describe one additional row.
     """
@@ -186,7 +187,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
 
 
 def class_of(clf: Classifier, text: str | None, option: str) -> Any:
-    """Find the class with this text."""
+    """The class label written as ``text``."""
     if text is None:
         return None
     for label in clf.classes_.tolist():

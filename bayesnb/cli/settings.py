@@ -48,8 +48,8 @@ class Settings:
         are learned from held-out rows. auto-counts leaves near rows out, so that the model file holds counts and no
         row.
     unknown : str, optional
-        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. With
-        this option, columns are independent given the class.
+        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. With an
+        unknown class, columns are independent given the class.
 
     Notes
     -----
@@ -87,7 +87,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Remove advice that contradicts the options from the remark."""
+        """Return a finding about a column, without advice that contradicts the options."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -107,7 +107,7 @@ class Settings:
         }
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
-        """A schema with the priors of ``--m``, and the families with these priors."""
+        """The schema and the families, with the priors that ``--m`` sets."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
@@ -255,7 +255,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
 
 
 def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
-    """The settings after following the advice of the remarks."""
+    """The settings, changed as the findings in ``remarks`` advise."""
     remarks = [remark for remark in remarks if str(remark.column) != settings.weight]
     drop = dict.fromkeys([*settings.drop, *(str(remark.column) for remark in remarks if remark.drop)])
     given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.feature}

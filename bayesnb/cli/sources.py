@@ -106,9 +106,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table for a fitted model, and read the table as the model's own table was read.
 
-    The model stores the expected columns, the columns to leave out unless they are among ``others``, and the texts that
-    mean a missing cell. A column is
-    read as text if the model learned text.
+    The model stores the names of the columns, the columns to leave out, and the texts that mean a missing cell. Columns
+    in ``others`` are not left out. A column is read as text if the model learned text.
     """
     text = [
         column
@@ -195,7 +194,8 @@ class FittedTable:
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
 ) -> FittedTable:
-    """Read a table into memory and fit a model. Print the size of the table and serious remarks on stderr.
+    """Read a table into memory and fit a model. Print the size of the table and serious findings about columns on
+    stderr.
 
     If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows.
     """
@@ -232,8 +232,8 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence in three cases: the estimate plugs in a point, columns or classes may join
-    later, or exponents cannot be learned. The reason for adding no dependence is printed on stderr.
+    The default, "auto", adds no dependence in four cases: the estimate is a plug-in, ``columns`` is "grow", there is an
+    unknown class, or exponents cannot be learned. The reason for adding no dependence is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

@@ -1,7 +1,6 @@
-"""Write ``stated.json``, the facts about options in signatures and docstrings: ``python -m bayesnb.cli.stated``.
+"""``python -m bayesnb.cli.stated`` writes the facts about options from signatures and docstrings to ``stated.json``.
 
-The help reads ``stated.json``, because importing the functions takes a second. So does the error about a mistyped
-option.
+The help, and the error about a mistyped option, read ``stated.json``, because importing the functions takes a second.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ ESTIMATOR = "bayesnb.estimator:BayesianNB"
 
 
 def written() -> str:
-    """The content of the file."""
+    """The content of ``stated.json``."""
     questions = {
         name: {
             "summary": each.summary,

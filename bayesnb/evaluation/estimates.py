@@ -50,10 +50,10 @@ SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 class Comparison:
     """The estimates of one model, and models with dependence, on the same held-out rows.
 
-    ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the names
-    of its rows. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class). ``absent`` holds
-    the errors of estimates that do not exist. ``prob`` is the probability of the intervals. ``default`` is recommended
-    unless another model is clearly better. ``scored`` are the positions of the scored rows.
+    ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the row
+    names of ``table``. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class).
+    ``absent`` holds the errors of estimates that do not exist. ``prob`` is the probability of the intervals.
+    ``default`` is recommended unless another model is clearly better. ``scored`` are the positions of the scored rows.
     """
 
     table: pd.DataFrame
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def most_surprising(self) -> int:
-        """The position of the held-out row to whose class the first estimate gave the smallest probability."""
+        """The position of the held-out row whose true class is least probable under the first estimate."""
         row = int(own(log_proba_of(next(iter(self.answers.values()))), self.codes).argmin())
         return row if self.scored is None else int(self.scored[row])
 
@@ -89,7 +89,8 @@ class Comparison:
 
     @property
     def recommended(self) -> Any:
-        """The default, or the best of the estimates and dependences that are clearly better.
+        """The best of the estimates and dependences that are clearly better than the default; if there are none, the
+        default.
 
         Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
         per row. A plug-in of infinite regret is not recommended.
@@ -317,7 +318,8 @@ def compare_estimates(
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by five folds; with 65,536 rows or more,
         by two. If at most a fifth of all rows is scored, all scored rows are held out of a single fit. With up to 600
-        rows, "auto" and "auto-counts" are scored by the five folds inside their fit.
+        rows, fitting "auto" or "auto-counts" itself predicts held-out rows by five folds, and these predictions are
+        scored.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
@@ -434,9 +436,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """log p(c | x), (row, class), from the folds inside the fit of an average; ``None`` if these folds do not predict
-    every row.
-    """
+    """log p(c | x), (row, class), of rows that fitting an average held out; ``None`` if some rows were not held out."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -157,7 +157,7 @@ def _length(rows: Any) -> int:
 
 
 def rows_at(X: Any, rows: Array) -> Any:
-    """The rows at these positions."""
+    """Select rows by position."""
     if isinstance(X, Table):
         return X.rows(np.isin(np.arange(X.n_rows), rows))
     from sklearn.utils import _safe_indexing
@@ -184,7 +184,7 @@ def log_joint_of(clf: Any, X: Any) -> Array:
 
 
 def at_rows(target: Target, rows: Array) -> Target:
-    """The labels at these positions."""
+    """Select labels by position."""
     return Target(target.codes[rows], target.classes, target.declared)
 
 
@@ -192,7 +192,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
     Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by their
-    position if BayesianNB cannot read the cells (images).
+    position if BayesianNB cannot read the cells, such as images.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):

@@ -59,7 +59,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model. Its posterior is exact for the drawn rows, before ``seen`` transforms them."""
+        """The model. The posterior of the model is exact given the rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -93,8 +93,8 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(c | row, θ) by a BayesianNB with these parameters; if possible, θ is drawn given the table and the
-    row.
+    """Draws of p(class 1 | row, θ) from a BayesianNB with ``parameters``. If possible, θ is drawn given the table and
+    the row.
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -119,8 +119,8 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier fitted with several seeds (a deep ensemble: Lakshminarayanan, Pritzel and Blundell
-    2017).
+    """A scikit-learn classifier fitted with several seeds, as a deep ensemble is (Lakshminarayanan, Pritzel and
+    Blundell 2017).
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -131,7 +131,7 @@ def members(classifier: Any, times: int = 100) -> Method:
 
 
 def laplace(C: float = 1.0) -> Method:
-    """Logistic regression with a Normal around the mode of its posterior (MacKay 1992; Bishop 2006, 4.5)."""
+    """Logistic regression with a Normal around the mode of its posterior (MacKay 1992 and Bishop 2006, 4.5)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from scipy.special import expit
@@ -223,9 +223,9 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``, ``width``, ``crps`` and ``distance``, with standard errors over tables ``se_…``; ``level``,
+        ``coverage``, ``width``, ``crps`` and ``distance``; their standard errors over tables, ``se_…``; ``level``,
         ``draws`` and ``seconds``, as described in ``docs/how-to/is-your-uncertainty-right.md``; and ``true``, whether
-        naive Bayes is true in the world. The method "exact" is a further sample of the exact posterior.
+        naive Bayes is true in the world. The method "exact" returns draws from the exact posterior.
 
     Raises
     ------
@@ -272,7 +272,9 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table, rows to predict, the true p(1 | row, θ), and three samples of its exact posterior, (draw, row)."""
+    """A table, rows to predict, the true p(1 | row, θ), and three samples of the exact posterior of p(1 | row, θ),
+    (draw, row).
+    """
 
     X: pd.DataFrame
     y: Array
@@ -307,8 +309,9 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
-    probability. So quantiles at the ranks q (m + 1) have the nominal coverage if these ranks lie between 1 and m.
-    Otherwise, the interval from the smallest to the largest draw has the coverage (m - 1) / (m + 1).
+    probability. So quantiles at the ranks q (m + 1) of the m draws have the nominal coverage if these ranks lie between
+    1 and m. If a rank lies outside, the interval from the smallest to the largest draw has the coverage (m - 1) / (m +
+    1).
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

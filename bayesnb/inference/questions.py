@@ -25,11 +25,11 @@ type Group = Literal["predict", "how sure", "why", "what to do", "is the model r
 type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 
 MODULES: Mapping[Module, str] = {
-    "checks": "Is the model right: what a fitted model and its rows say about the assumptions.",
-    "deploy": "A fitted model in use: tables of any size, one row at a time, and other class frequencies.",
+    "checks": "Checks of the assumptions of a fitted model against rows.",
+    "deploy": "A fitted model in production: large tables, single rows, and new class frequencies.",
     "design": "What to ask or label next, what further rows are worth, and what a plug-in costs.",
     "draws": "Draws from a fitted model: new rows, and class probabilities.",
-    "odds": "The log-odds of a fitted model: their moments, and their weights as a linear form.",
+    "odds": "The log-odds of a fitted model: moments, and coefficients if the log-odds are linear in the columns.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",
 }
 """The public modules with questions for specialists, and their summaries."""

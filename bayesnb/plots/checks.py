@@ -181,7 +181,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
 
 
 def sensitivity(table: pd.DataFrame) -> Figure:
-    """Plot the change of class probabilities per doubling of the power of each prior and each likelihood.
+    """Plot how much class probabilities change per doubling of the power to which a prior or a likelihood is raised.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per factor of the model, and a last line for all factors together. For each row, the largest change
-        among the classes is taken. A filled marker shows the mean of these changes over rows, a hollow marker the
-        maximum. At most 30 factors are shown, those with the most influential priors.
+        among the classes is taken. A filled marker shows the mean change over rows, a hollow marker the maximum. At
+        most 30 factors are shown, those with the most influential priors.
 
     Raises
     ------
@@ -249,7 +249,8 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: the log e-value. At an alarm, this line crosses the dashed line.
+        One line per column and class: the log e-value. At an alarm, the line of a column and class crosses the dashed
+        line.
 
     Raises
     ------

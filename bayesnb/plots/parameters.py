@@ -26,8 +26,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each remaining coordinate, except the
-        class, has a panel.
+        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each kept coordinate, except the class, has
+        a panel.
 
     Returns
     -------
@@ -42,8 +42,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
 
     See Also
     --------
-    arviz_plots.plot_prior_posterior : One panel per class, as wide as the prior, and also in plotly and bokeh.
-    arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, the posteriors by class.
+    arviz_plots.plot_prior_posterior : One panel per class, with the whole range of the prior; also in plotly and bokeh.
+    arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, plots the posterior of each class.
 
     Examples
     --------

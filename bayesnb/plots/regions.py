@@ -51,11 +51,11 @@ def decision_regions(
     Raises
     ------
     ValueError
-        If a column was not fitted or is not read as real numbers, or no row has both values.
+        If a column was not fitted or is not read as real numbers, or if no row has values in both columns.
 
     See Also
     --------
-    sklearn.inspection.DecisionBoundaryDisplay : For tables of two columns, without the entropy of several classes.
+    sklearn.inspection.DecisionBoundaryDisplay : A similar plot of tables with exactly two columns, without the entropy.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plots of single rows: the uncertainty of class probabilities, and the contributions to them."""
+"""Plots of single rows: the uncertainty of class probabilities, and the contributions of values to log-odds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def class_probability(
     rows : sequence of int, optional
         Positions of the rows to show; the first 8 by default.
     predictive : array (row, class), optional
-        From ``predict_proba``, for the same rows as ``draws``. A line and a triangle mark these probabilities.
+        From ``predict_proba``, for the same rows as ``draws``. A line and a triangle mark the predictive probabilities.
 
     Returns
     -------
@@ -55,7 +55,8 @@ def class_probability(
 
     See Also
     --------
-    arviz_plots.plot_ridge, arviz_plots.plot_forest : For the draws in ``arviz_base.from_dict``, in any backend.
+    arviz_plots.plot_ridge, arviz_plots.plot_forest : Similar plots in any backend; ``arviz_base.from_dict`` converts
+    the draws.
 
     Examples
     --------

@@ -40,9 +40,9 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
 
     See Also
     --------
-    sklearn.calibration.CalibrationDisplay : The curve of two classes, without error bars.
-    arviz_plots.plot_ppc_pava : A calibration plot without bins, computed from posterior predictive draws. It also draws
-        with plotly and bokeh.
+    sklearn.calibration.CalibrationDisplay : A calibration curve for two classes, without error bars.
+    arviz_plots.plot_ppc_pava : A calibration plot without bins, computed from posterior predictive draws; plotly and
+    bokeh can draw this plot, too.
 
     Examples
     --------
@@ -88,8 +88,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        With two classes, the probability of the second class. With more, the probability of each class in a different
-        colour. On the line, both estimates are equal. Circles mark rows with different predicted classes.
+        With two classes, only the probability of the second class is shown. On the line, the two probabilities are
+        equal. A circle marks a row for which the plug-in and full Bayes predict different classes.
 
     Raises
     ------
@@ -153,8 +153,9 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        On the left is the expected loss per row, with a band if ``found`` has one. On the right are the regret of each
-        plug-in and the largest negligible regret. The horizontal axis is the total number of learned rows.
+        On the left is the expected loss per row, with a band if ``found`` has the columns ``lower`` and ``upper``. On
+        the right are the regret of each plug-in and the largest negligible regret. The horizontal axis is the total
+        number of learned rows.
 
     Examples
     --------

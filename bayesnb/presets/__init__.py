@@ -34,8 +34,8 @@ def sklearn(
     """The naive Bayes classifiers of scikit-learn.
 
     Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True, False, 0 and 1 as by ``BernoulliNB``, and
-    a sparse matrix as by ``MultinomialNB``. For mixed types, the likelihoods of the columns are multiplied, and the
-    class probabilities enter once.
+    a sparse matrix as by ``MultinomialNB``. For mixed types, the class probabilities are multiplied by the likelihood
+    of every column.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def sklearn(
     var_smoothing : float
         Share of the largest variance of the number columns that is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
-        Treat all columns like this class: counts in a dense table need "MultinomialNB".
+        Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
     Returns
     -------
@@ -58,10 +58,10 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen
-    levels and the levels of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample
-    weights, and in ``partial_fit`` only from the rows of the last call. Here the largest variance is computed from all
-    rows, with their weights.
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels of a column are the seen
+    levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance without sample
+    weights, and in ``partial_fit`` only from the rows of the last call. Here the variances are computed from all
+    learned rows, with sample weights.
 
     Examples
     --------

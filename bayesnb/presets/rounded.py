@@ -1,4 +1,4 @@
-"""Weka's treatment of numbers: values are rounded to a precision, and represent an interval of that width."""
+"""Weka's model of numbers. A value is rounded to a multiple of h, and has the probability of an interval of width h."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Precision(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class RoundedGaussian(Pointwise[Precision]):
-    """A Normal at Weka's estimates of mean and standard deviation, without a posterior.
+    """A Normal without a posterior; its mean and standard deviation are Weka's estimates.
 
     The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
     multiples of h. Mean and standard deviation (divisor: the total weight) are computed from the rounded values. The

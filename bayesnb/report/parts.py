@@ -26,7 +26,7 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars in the last column of a table, one per row, (row,); NaN for no bar or no interval.
+    """Bars in the last column of a table, one per row, each with an interval. A row without a bar has the size NaN.
 
     Bars to the right favour the class ``label``, bars to the left the class ``against``.
     """
@@ -149,8 +149,8 @@ def _digits(column: pd.Series) -> int | None:
 class CellTexts:
     """The cells of a frame as texts, without empty columns.
 
-    ``names`` holds the names of the ``heads`` index levels, then the names of the columns. ``numbers`` states which
-    columns contain numbers.
+    ``heads`` is the number of index levels. ``names`` holds the names of index levels, then of columns. ``numbers``
+    states which columns contain numbers.
     """
 
     names: list[str]
@@ -180,10 +180,10 @@ def spoken(name: Any) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Format the answer of a question for people: a number shares its cell with its interval or standard error.
+    """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    ``lower`` and ``upper`` belong to the column before them, or to the ``median`` between them. ``se`` and ``x_se``
-    belong to the column before them.
+    The columns ``lower`` and ``upper`` are the interval of the preceding column, or of a column ``median`` between
+    ``lower`` and ``upper``. A column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

@@ -54,8 +54,8 @@ class Agreement:
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled and the closed predictive, and the plug-ins "map" and "mean". The plug-ins differ from the
-        predictive by definition, not by error.
+        Class probabilities: the predictive from draws ("sampled") and from the closed form ("predictive"), and the
+        plug-ins "map" and "mean".
     skipped : int
         Number of quantities that are not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
@@ -80,7 +80,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """The verdict, with the times of closed form and sampling."""
+        """A sentence: whether closed form and draws agree, and the computing times of both."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -151,7 +151,8 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """Plot z against normal quantiles, and sampled against closed predictives with error bars of 2 mcse.
+        """Plot z-scores against normal quantiles (left), and class predictives from draws against the closed form
+        (right), with error bars of 2 Monte Carlo standard errors.
 
         Draws and closed form agree if all points of the left panel lie in the grey band.
         """
@@ -314,7 +315,9 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare factors, joints and class predictives; return records, number of skipped quantities, and predictive."""
+    """Compare p(x_f | c), p(x, c) and p(c | x) of rows from draws with their closed forms. Return records, the number
+    of skipped quantities, and p(c | x) from draws.
+    """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []

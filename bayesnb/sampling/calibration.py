@@ -52,7 +52,7 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks scaled to 0 to 1, (simulation, quantity); each rank is randomized up to the next rank, with seed 0."""
+        """Ranks as numbers between 0 and 1, (simulation, quantity): (rank + uniform number) / (``draws`` + 1)."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
@@ -208,7 +208,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that simulates rows and learns from these rows; ``posterior`` holds the priors at full shape."""
+    """A model that simulates rows and learns from these rows. ``posterior`` holds priors of all classes and columns."""
 
     posterior: Posterior
     read: Callable[[Any, Array], Any]
@@ -253,7 +253,9 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last states of ``draws`` Gibbs chains; the labels of the first ``hidden`` rows are treated as unknown."""
+        """The last state of each of ``draws`` Gibbs chains. The labels of the first ``hidden`` rows are treated as
+        unknown.
+        """
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 

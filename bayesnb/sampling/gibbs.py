@@ -87,9 +87,9 @@ def sample(
 
     Notes
     -----
-    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters
-    (Diebolt and Robert 1994). Chains start at draws from ``alone``, because r_hat requires starting points that are
-    more widely spread than the posterior given all rows.
+    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
+    and Robert 1994). Chains start at draws from the posterior given only the labelled rows, because r_hat requires
+    starting points that are more widely spread than the posterior given all rows.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -143,7 +143,7 @@ def sample(
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
     """Draw the share ε of wrong labels; return log p(seen label | class, ε), (chain, row, class).
 
-    ``least`` is the lower bound of ε. It decreases from 1/2 to 0 in the steps before the first draw.
+    ``least``, the lower bound of ε, decreases from 1/2 to 0 in the steps before the first draw.
     """
     # If nearly half of the labels are wrong, a chain without this bound would remain near the seen labels for a long
     # time.

@@ -188,8 +188,8 @@ def of_rows(
 ) -> Groups:
     """Make the groups that describe rows, (chain, draw, row, ...); ``wanted`` are names from ``OF_ROWS`` and "columns".
 
-    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's leave-one-out
-    estimates p(y_i | x_i, all other rows).
+    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
+    ``loo`` estimates p(y_i | x_i, all other rows).
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):

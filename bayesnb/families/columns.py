@@ -86,7 +86,7 @@ def columns_in(x: Column) -> int:
 
 
 def dense(x: Column) -> Column:
-    """Convert a sparse matrix to a dense array."""
+    """As a dense array."""
     return x.toarray() if sparse.issparse(x) else x
 
 
@@ -312,8 +312,8 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 class Tally:
     """Cells of rows; the methods sum a function of a cell over the rows of each class.
 
-    ``x`` holds rows, whose classes and weights are ``members``; or distinct values, whose weights are ``counts``
-    (class, column, value).
+    ``x`` holds either rows or distinct values. ``members`` are the classes and weights of rows. ``counts`` (class,
+    column, value) are the weights of distinct values.
     """
 
     x: Column
@@ -324,11 +324,11 @@ class Tally:
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """Weighted sums over the rows of each class, (class, column), of the numbers ``value``, 0 at missing cells."""
+        """Weighted sums of ``value``, (class, column), over the rows of each class; ``value`` is 0 at missing cells."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Weighted sums of ``cost`` over the rows of each class.
+        """Weighted sums of the function ``cost`` over the rows of each class.
 
         The argument of ``cost`` is one class, or an array of the class of each row.
         """

@@ -60,7 +60,7 @@ class Parts(Statistic):
 
     @abstractmethod
     def of_same_rows(self) -> bool:
-        """Whether the parts can come from the same rows."""
+        """Whether the same rows can have produced the statistics of all parts."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         return self._of_each(lambda part: part.take(classes))
@@ -103,7 +103,10 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """For each part, an array (row, column) of the values that this part reads; NaN (-1 for integers) elsewhere."""
+        """For each part, an array (row, column) of the values that this part reads.
+
+        The values that a part does not read are NaN, or -1 for integers.
+        """
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
@@ -111,7 +114,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Combined log density of rows, (..., row, class).
+        """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
         ``ask(part, belief or θ of the part, values that the part reads)`` returns the log density under one part.
         """
@@ -225,10 +228,11 @@ class ZerosAndOthers(Parts):
 class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 for counts, follows another family.
 
-    Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family predicts. The two parts are independent given the class. This is a two-part or hurdle model (Cragg 1971;
-    Mullahy 1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare the evidence of a
-    Hurdle only with that of families under which 0 has a probability, not a density.
+    Use a Hurdle for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than
+    their family predicts. Given the class, the probability of 0 is independent of the parameters of the other family. A
+    Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models truncate counts instead of
+    shifting them by one. Do not compare the evidence of a Hurdle with the evidence of a family under which 0 has a
+    density, not a probability.
 
     Parameters
     ----------
@@ -364,11 +368,11 @@ NO_MODE = (
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """One unknown family out of several generates the values of a class and column.
 
-    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
-    Results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999).
-    All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
+    In each class and column, the posterior weight of a family is proportional to its prior weight times its evidence.
+    Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
+    1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Give a PolyaTree its ``edges``: its weight is too large if the rows determine the cells.
+    Give ``edges`` to a PolyaTree: if the rows determine its cells, the weight of the family is too large.
 
     Parameters
     ----------
@@ -558,7 +562,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """log p(x_i | class of i, all rows but i), (row,).
 
         The leave-one-out weight of a family is its weight divided by the leave-one-out density of the row under this
-        family. For a row of weight w, E[p^w] without the row equals 1 / E[p^-w] with the row.
+        family. For a row of weight w and density p, the leave-one-out value of E[p^w] is 1 / E[p^-w] under the full
+        posterior.
         """
         if point == "mode":
             self.plug_in(posterior, point)

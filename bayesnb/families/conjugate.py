@@ -1,11 +1,12 @@
 """Base class of conjugate pairs: a likelihood with its conjugate prior.
 
-A pair defines how much one cell adds to the parameters of the prior. The prior (:class:`bayesnb.priors.Prior`) computes
-results for one cell. :class:`Conjugate` extends these results to missing cells, weights and any number of rows.
+A conjugate pair defines how much one cell adds to the parameters of the prior. The prior
+(:class:`bayesnb.priors.Prior`) computes results for one cell. :class:`Conjugate` extends these results to missing
+cells, weights and any number of rows.
 
-A pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). The subclass
-implements ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the log-odds are
-linear in the columns, ``linear``.
+A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). The
+subclass implements ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the
+log-odds are linear in the columns, ``linear``.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A pair defines d and h. The prior adds d (``plus``), and integrates L_d divided by its maximum (``along``). L_d is
-    divided by its maximum, so this maximum is moved into h. In this package, "ln h" is therefore ln h(x) + ln max L_d.
-    It is the log-likelihood of x at the θ with the largest likelihood.
+    A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds d, and the
+    method ``along`` integrates L_d / max L_d. The factor max L_d is moved into h. In the docstrings, "ln h" means ln
+    h(x) + ln max L_d, which is the log-likelihood of x at the best-fitting θ.
     """
 
     exact = True
@@ -81,10 +82,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The increments d and ln h of each cell. The arrays broadcast to (row, class, column[, level])."""
+        """The increments d and ln h of each cell, as arrays that broadcast to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, and the increments d and ln h of each cell."""
+        """The posterior that predicts each cell, and the increments d and ln h of each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -100,8 +101,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, each row is left out of its own class; NaN if the class is then
-            improper. ``None`` if no compiled loop exists.
+            The log predictive. If ``labels`` are given, each row is left out of its own class. NaN if the posterior of
+            the class is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -116,7 +117,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         """Add the cells at these rows and columns to the open model, one observation per cell.
 
-        If the columns of a row share one θ, cells are whole rows and ``column`` is empty.
+        If all columns of a row share one θ, each observation is a whole row, and ``column`` is empty.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -278,16 +279,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) separately for each cell, because θ is large (a tree)."""
+        """Whether to draw log p(x | θ) separately for each cell. True if θ is large, as for a tree."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
-        """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
+        """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
 
-        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. The draws of a single row
-        have the right distribution, but different rows do not share one θ. With ``chosen=None``, the draws are given
-        the data, not the row.
+        Only the part of θ that a cell depends on is drawn, such as six of the 63 nodes of a tree. The draws of a single
+        row have the right distribution, but different rows do not share one θ. With ``chosen=None``, the draws are
+        conditioned on the data, but not on row i.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -299,7 +300,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws of log p(x_i | θ) for one class, (draw, row), given its rows and ``t`` copies of row i."""
+        """Draws of log p(x_i | θ) of one class, (draw, row), given the rows of the class and ``t`` copies of row i."""
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
@@ -381,7 +382,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield blocks of cells: rows, first column, codes, ``cells``, and whether each cell is not missing."""
+        """Yield for each block: rows, first column, codes, output of ``cells``, and a mask of present cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

@@ -19,10 +19,11 @@ BESIDE = 2.0**-32
 class Dyadic:
     """Intervals of a real column, made by repeated halving, ``depth`` times.
 
-    The number of an interval is its path: the highest bit gives the side of the first cut. A cut lies half way between
-    two observed values, and divides the rows into halves that are as equal as possible. If two cuts are equally good,
-    the cut nearer to the ``head`` is used: the low or the high end of the column. A number that equals a cut belongs to
-    the side away from the head. So negating the column only reverses the order of the intervals.
+    The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
+    lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two
+    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number that
+    equals a cut belongs to the side away from the head. So negating the column only reverses the order of the
+    intervals.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """The intervals of one column, (row,), NaN if missing.
+        """Make intervals from the values ``x`` (row,) of one column, where NaN is missing.
 
         The default ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise
         "high".

@@ -147,10 +147,10 @@ class Family[P: Belief, S: Statistic](ABC):
     def log_likelihood_given_row(
         self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x_i | θ), (draw, row, class), at draws of θ given the data and row i.
+        """log p(x_i | θ), (draw, row, class), at draws of θ conditioned on the data and row i.
 
-        ``posterior`` and the draws ``theta``, (draw, class, ...), are given the data, without the row. ``chosen``
-        (draw, row) is the assumed class of the row.
+        ``posterior`` and the draws ``theta``, (draw, class, ...), are conditioned on the data, but not on row i.
+        ``chosen`` (draw, row) is the assumed class of the row.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -178,7 +178,7 @@ class Family[P: Belief, S: Statistic](ABC):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        g is the same for all classes. Raise ``ValueError`` if log p(x | θ) is not linear.
+        The function g is the same for all classes. Raise ``ValueError`` if log p(x | θ) is not linear.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
@@ -201,7 +201,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """The family. The strength of a default prior is learned from all classes."""
+        """Replace a default prior by a prior whose strength is learned from all classes."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
@@ -245,7 +245,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """One family for several columns; a pair in ``cells`` is (family, position of a column in it)."""
+        """One family for several columns. Each pair in ``cells`` is (family, position of a column in this family)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
@@ -279,7 +279,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` maps the name of a parameter to that of a variable."""
+        """Add the variables of θ to the open model; ``name`` maps a parameter name to a variable name."""
 
     @abstractmethod
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:

@@ -129,7 +129,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    The family can be pickled and saved if its priors can. Lambdas cannot.
+    The family can be pickled and saved if its priors can be pickled. Lambdas cannot.
 
     Examples
     --------

@@ -173,8 +173,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior of each class and column; in a constant column, each prior also counts the rows of other classes.
 
-        If the rows of other classes were not counted, a constant column would favour the class with most rows. This
-        class has the most evidence for a small variance.
+        If the rows of other classes were not counted, a constant column would favour the class with most rows, which
+        has the most evidence for a small variance.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -266,7 +266,7 @@ class Gaussian(OfUnknownVariance):
         return bool(self.var_smoothing) or super().reads_together
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to the parameter b."""
+        """The prior at its full shape. Smoothing by a variance ε adds ε / 2 per row to the parameter b."""
         # Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S
         # / 2. Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row
         # does not change the increment of b.

@@ -28,9 +28,9 @@ from bayesnb.statistics.statistic import Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples the shared parameters, and the parameters without a conjugate prior. Parameters of a class that have a
-    conjugate prior are integrated out, and then drawn exactly. With ``together``, all columns share a hyperprior.
-    Sharing makes the columns dependent: they form one term of the model.
+    NUTS samples the shared parameters, and the parameters without a conjugate prior. Class parameters with a conjugate
+    prior are integrated out during sampling, and drawn exactly afterwards. With ``together``, all columns share a
+    hyperprior.
     """
 
     together: bool = False
@@ -164,9 +164,9 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: pooled probabilities (column, level), strength (column,), and location and scale of all columns.
+        """Variables: ``pooled`` (column, level), ``strength`` (column,), and perhaps ``location`` and ``scale``.
 
-        ln(strength / median) is location + scale × z, to avoid a funnel.
+        With ``together``, ln(strength / median) is location + scale × z, to avoid a funnel.
         """
         import pymc as pm
 
@@ -254,7 +254,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add a Dirichlet variable per distinct number of levels; return (..., column, level), padded with 0."""
+    """Add one Dirichlet variable per number of levels; return probabilities (..., column, level), padded with 0."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -311,9 +311,10 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
     Class means are shrunk towards a common centre. The shrinkage is stronger in classes with few rows, and if the
-    classes differ little (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred
-    form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between
-    classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all columns.
+    classes differ little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the
+    non-centred form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard
+    deviation between classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all
+    columns.
 
     Parameters
     ----------
@@ -354,8 +355,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Variables: the mean of the class means (``centre``) and their standard deviation (``between``), both
         (column,); σ within each class, (class, column); and, with ``together``, one scale for all columns.
 
-        Free variables are in units of (x - m) / s. Standard deviations are sampled as multiples of their prior scale,
-        to avoid a funnel.
+        NUTS samples variables in units of (x - m) / s. Standard deviations are sampled as multiples of their prior
+        scale, to avoid a funnel.
         """
         import pymc as pm
 

@@ -111,7 +111,7 @@ def counts_of(x: Bag) -> sparse.csr_array:
 
 
 def row_sums(counts: sparse.csr_array, value: Array) -> Array:
-    """Sum the stored cells of each row."""
+    """Sums over stored cells."""
     return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
 
 
@@ -149,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 in the row's class, (row,), after the row's counts are subtracted from α."""
+    """``rising`` at t = 1 for each row in its own class, (row,), after subtracting the counts of the row from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -169,7 +169,7 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given the length N of the row.
 
-    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
+    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3, and Madsen,
     Kauchak and Elkan 2005). A row that is all NaN is missing. With fractions, such as tf-idf weights, the likelihood is
     not a probability.
 
@@ -207,7 +207,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, fractions: Array, members: Labels) -> WordCounts:
-        """The statistic of long rows."""
+        """The statistic of rows with more than ``LONG`` words."""
         counts = counts_of(x).toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)

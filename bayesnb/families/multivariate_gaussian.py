@@ -26,8 +26,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
     predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
-    missing cells are integrated out. No learned row may be partly missing, because its likelihood would not be
-    conjugate.
+    missing cells are integrated out. No learned row may be partly missing, because the likelihood of such a row would
+    not be conjugate.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out if the prior contains the pooled covariance, which changes if a row is left out."""
+        """Leave-one-out log predictives for a prior that contains the pooled covariance, which depends on each row."""
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
@@ -178,9 +178,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, without ``weight`` of this row; NaN if the belief without the row is improper.
+    """Log predictive of each row, after the row is removed with the given ``weight``.
 
-    ``squares`` are the squared distances h from ``distances``.
+    ``squares`` are the squared distances h from ``distances``. NaN if the belief without the row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -201,7 +201,7 @@ def log_student_without_square(
     """``log_student`` if the row also contributes to Ψ through a scatter that all classes share.
 
     ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of
-    other classes. Squared distances increase by the Sherman-Morrison formula.
+    other classes. The new squared distances are computed with the Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
@@ -236,7 +236,7 @@ class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
     All classes have the same covariance. This is linear discriminant analysis with its parameters integrated out (BDA3
-    3.6; Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
+    3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
     Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Moments
     of the log-odds, EM, exponents, full conformal sets and PyMC need independent classes, so they raise an error.
@@ -270,7 +270,7 @@ class SharedGaussian(MultivariateGaussian):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         """The prior at its full shape.
 
-        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With this ν, the
+        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With the reduced ν, the
         posterior mode of the covariance under the flat prior has the divisor N.
         """
         full = super().resolve_prior(prior, s)
@@ -343,7 +343,6 @@ class SharedGaussian(MultivariateGaussian):
         return self._left_out(posterior, x, labels)
 
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
-        """log p(x_i | c, all rows but i) of every class c, (row, class)."""
         # Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w
         # κ_k / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
         require_whole(x)

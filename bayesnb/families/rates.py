@@ -35,8 +35,8 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
-    The sum of two statistics has one rate for both. Its maximum is therefore the sum of the two maxima, minus the loss
-    from using one rate.
+    Adding two statistics assumes one common rate. The maximum log-likelihood after the addition is the sum of the two
+    separate maxima, minus the loss from using one rate.
     """
 
     exposure: Array
@@ -252,7 +252,7 @@ class OfWaits(OfRate):
 
     @abstractmethod
     def shapes(self, n_columns: int) -> Array:
-        """The shape of each column."""
+        """The known shape parameter of each column."""
 
     def statistic(self, x: Array, members: Labels) -> Events:
         return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))

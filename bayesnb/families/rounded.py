@@ -27,12 +27,13 @@ ON_GRID = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Rounded(Conjugate[NormalGamma, CategoryCounts]):
-    """Rounded values of a Normal: P(x) is the probability of the interval [x, x + unit).
+    """Rounded values of a Normal variable. P(x) is the probability of the interval [x, x + unit).
 
-    The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature to
-    about 1e-12. If the unit is small relative to the standard deviation, the predictive is that of :class:`Gaussian`
-    times the unit. In a class with few distinct values, the predictives of ``Rounded`` and ``Gaussian`` differ. If all
-    values of a class are equal, the density is finite, and the estimated standard deviation is below about one unit.
+    The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature,
+    with errors of about 1e-12. If the unit is small relative to the standard deviation, the predictive is the
+    predictive density of :class:`Gaussian` times the unit. In a class with few distinct values, the predictives of
+    ``Rounded`` and ``Gaussian`` differ. If all values of a class are equal, the density is finite, and the estimated
+    standard deviation is below about one unit.
 
     Parameters
     ----------

@@ -32,7 +32,10 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """Hyperparameters of a sampled family. At full shape, the last declared field is an array (class, column)."""
+    """Hyperparameters of a sampled family.
+
+    In a prior at its full shape, the last field is an array (class, column).
+    """
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -78,12 +81,12 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Groups of draws. Within a group, shared parameters are nearly equal, so columns are nearly independent.
+    """Groups of draws. Within a stratum, shared parameters are nearly equal, so columns are nearly independent.
 
     Given the shared parameters h, such as the scale of the spreads, columns are independent. So the predictive of a row
-    is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
-    exponentially with the number of columns. So the densities of each column are averaged within a stratum; the
-    averages are multiplied over columns; and the products are averaged over strata.
+    is an average over the shared parameters h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain
+    average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of each column are
+    averaged within a stratum; the averages are multiplied over columns; and the products are averaged over strata.
     """
 
     members: tuple[Array, ...]
@@ -127,7 +130,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Pick a draw from each ``stratum`` (pick,), with probability proportional to the weight of the draw."""
+        """For each entry of ``stratum`` (pick,), pick a draw of this stratum, with probability ∝ weight of the draw."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -198,7 +201,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """Log prior density of each variable. Variables on which a prior depends are given."""
+        """Log prior density of each variable, given the variables on which its prior depends."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
@@ -288,8 +291,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
         Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
         reweighted column by column (see ``bayesnb.chains.weights_without``), within each stratum if columns share
-        parameters. If weights are unreliable and ``learned`` (prior and statistic) is given, the posterior without the
-        cell or row is sampled.
+        parameters. If the importance weights are unreliable and ``learned`` (prior and statistic) is given, the
+        posterior is sampled again without the row.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -414,7 +417,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class WeightedValues:
-    """Distinct values with class, column and weight, all (value,).
+    """Distinct values, and the class, column and weight of each value, all (value,).
 
     Values are sorted, so the order of rows does not matter.
     """

@@ -111,8 +111,7 @@ class PolyaTree(OnTree[CellCounts]):
 
     The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
     The density within a cell is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). So the
-    density within cells changes the evidence but not the class probabilities. See :class:`BetaTree` for the learned
-    parameters.
+    density within cells changes the evidence but not the class probabilities.
 
     Parameters
     ----------
@@ -278,7 +277,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The cell of each level, (column, level). Columns with fewer levels are padded with -1."""
+        """The tree cell of each level, (column, level), padded with -1 for columns with fewer levels."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

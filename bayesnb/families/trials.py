@@ -63,7 +63,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     prior : Beta
     inferred : bool
         Whether the values of the column decided the family. If ``inferred`` is true and only one value occurs, each
-        class also counts the rows of all other classes. A column with only one value then changes no class probability.
+        class also counts the rows of all other classes. So a column with only one value changes no class probability.
 
     Examples
     --------

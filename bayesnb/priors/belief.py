@@ -42,7 +42,7 @@ UNSEEN = Unseen.LEVEL
 
 
 class ImproperError(LocatedError):
-    """A distribution is improper, but a quantity such as its mean or evidence needs a proper one.
+    """A distribution is improper, but a quantity such as its mean or evidence needs a proper distribution.
 
     ``where`` is the first position (class, column) at which the distribution is improper.
 
@@ -130,7 +130,7 @@ class Belief(ABC):
 
     @abstractmethod
     def proper(self) -> Array:
-        """Whether each cell is proper."""
+        """Whether the distribution of each θ is proper."""
 
     def require_proper(self, what: str) -> None:
         if not self._all_proper:
@@ -184,13 +184,13 @@ class Prior(Belief):
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure. peak(d) is the logarithm of the maximum of L_d, or 0 if there
-    is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would leave no
-    correct digit. At t = 1, ``along`` gives the predictive and the evidence. The derivatives of ``along`` at t = 0 are
-    the mean and variance of ln L_d.
+    L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
+    if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
+    leave no correct digit. At t = 1, ``along`` gives the log predictive and the log evidence, up to a term without θ.
+    The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
-    A new prior is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior to the
-    shape of the data.
+    A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
+    to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
@@ -221,14 +221,13 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ, given all parts after it."""
+        """Log density of each part of θ, given all later parts."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian, up to a constant, of the parametrisation whose mode is the mean of θ.
+        """Log Jacobian, up to a constant, of transformed parameters whose posterior mode gives the mean of θ.
 
-        The parameters with this property are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a
-        Normal.
+        The transformed parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
         """
 
     @abstractmethod
@@ -269,7 +268,7 @@ class Prior(Belief):
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is the cumulant generating function."""
+        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is their cumulant generating function."""
 
     @staticmethod
     @abstractmethod
@@ -279,9 +278,9 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d). ``theta`` holds the parts of θ as :meth:`theta` returns them.
+        """ln (L_d(θ) / max L_d). ``theta`` is the output of :meth:`theta`.
 
-        Their arrays broadcast with d.
+        The arrays in ``theta`` broadcast with the arrays in d.
         """
 
     @staticmethod
@@ -294,7 +293,10 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """The parts of θ by name, in the form that likelihoods use; ``point`` has the order of ``parameters``."""
+        """The parts of θ by name, in the form that likelihoods use.
+
+        ``point`` holds the parts in the order of ``parameters``.
+        """
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -338,7 +340,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The first number that is positive, out of: the pooled variance, centre², 1."""
+    """The first positive number among: the pooled variance, centre², 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 

@@ -65,8 +65,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` (..., node) is the log evidence of a node that stops, ``own`` of a node that splits; both may have two
-    derivatives. The nodes form a whole tree, or a path with one node per depth.
+    ``near`` (..., node) is the log evidence of each node if the node stops, and ``own`` if the node splits. ``near``
+    and ``own`` may also contain two derivatives. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f, and two derivatives if ``terms`` contain derivatives of f."""
+    """ln Σ w exp(f), and its first two derivatives if ``terms`` contain derivatives of f."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -128,12 +128,12 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
-    Data d multiply the evidence by a factor, the R of the root. The data multiply the evidence of a single node by
-    r_stop if the node stops, and by r_split if the node splits. At each node
+    Data d multiply the evidence of a single node by r_stop if the node stops, and by r_split if the node splits. The
+    evidence of the whole tree is multiplied by the factor R of the root. At each node
 
-        R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
+        R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child.
 
-    where the first product is over the node and all its descendants.
+    The product of r_stop is over the node and all its descendants.
     """
 
     own: Any
@@ -186,7 +186,6 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """Log probability of the cell."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -217,7 +216,7 @@ class Path(Stopping):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaTree(Stopping, Prior):
-    """A Pólya tree: intervals are halved repeatedly, θ is the share of the left half (Lavine 1992; Wong and Ma 2010).
+    """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
     left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share of the left half in the whole column.
@@ -290,7 +289,7 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """Posterior of the left share of each node; uniform if only one half of the node can contain values."""
+        """Posterior of the share of the left half of each node; uniform if one half cannot contain values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

@@ -131,7 +131,7 @@ def mass_of_new_class(rows: Array) -> float:
 
     After n rows in K classes, the probability of a new class is (1 + d K) / (1 + n) (Pitman and Yor 1997). The discount
     d is averaged over its posterior distribution. The probability of the class sizes n_k given d is proportional to
-    ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row.
+    ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class with a weight below 1 counts as one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
@@ -150,9 +150,9 @@ def mass_of_new_class(rows: Array) -> float:
 class WithUnknown:
     """The prior of the known classes and of one unknown class, which represents all classes without rows.
 
-    The prior of the known classes, relative to each other, does not change. If the prior is a Dirichlet, the
-    concentration of the unknown class is chosen so that the posterior mean of the probability of this class is ``mass``
-    (Pitman 1996).
+    The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the concentration
+    of the unknown class is chosen so that the posterior mean of the probability of this class is ``mass`` (Pitman
+    1996).
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
 
 
 def of_known_classes(prior: LabelPrior) -> LabelPrior:
-    """The prior of the known classes alone."""
+    """Without the unknown class."""
     return prior.prior if isinstance(prior, WithUnknown) else prior
 
 
@@ -224,7 +224,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
     Raises
     ------
     ValueError
-        If there is more than one unknown label, or if its probability is not between 0 and 1, or is given twice.
+        If ``given`` has more than one label, or a probability outside (0, 1), or a label that ``prior`` names, too.
     """
     if given is None:
         return prior

@@ -17,8 +17,8 @@ class CommonDraws:
 
     ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
     of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
-    ``columns`` holds a pair for each column: a further integer of the key, and the position of the column in its
-    feature.
+    ``columns`` holds a pair for each column: an integer that identifies the feature, and the position of the column in
+    this feature.
     """
 
     draws: int
@@ -28,7 +28,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """Different random numbers, for a part of the drawn quantity."""
+        """A copy with other random numbers, for a part of the drawn quantity."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:
@@ -42,16 +42,16 @@ class CommonDraws:
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *self.part, *key)))
 
     def of_cell(self, kind: int, c: int, column: int) -> Generator:
-        """The generator of a class and a column."""
+        """The random number generator of a class and a column."""
         if not self.columns:
             return self.generator(kind, c, self.first + column)
         feature, place = self.columns[self.first + column]
         return replace(self, key=(*self.key, feature)).generator(kind, c, place)
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
-        """Logarithms of Gamma(shape, 1) variates. ``shape`` is ([row,] class, column); equal shapes share draws.
+        """Logarithms of Gamma(shape, 1) variates, for ``shape`` ([row,] class, column).
 
-        Different values of ``kind`` give independent variates.
+        Rows with equal shape parameters share draws. Different values of ``kind`` give independent variates.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])

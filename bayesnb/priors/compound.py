@@ -1,6 +1,6 @@
 """Distributions of θ of compound families.
 
-Parameter names of the first part end with _1, of the second part with _2.
+Parameter names end with _1 for the first part, and with _2 for the second part.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """One of several parts, which one is unknown, generates all values of a class and column.
+    """One unknown part out of several generates all values of a class and column.
 
     The posterior weight of a part is proportional to its prior weight times its evidence. Means and predictives are
-    averages with these weights. If a part did not generate the values, the posterior of its θ is the prior. In PyMC,
-    the choice of the part is summed out.
+    averages over the parts, weighted with the posterior weights. If a part did not generate the values, the posterior
+    of its θ is the prior. In PyMC, the choice of the part is summed out.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class OneOf(Compound):
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add ``log_choice``, the probabilities of the parts, to θ."""
+    """Add ``log_choice``, the log probabilities of the parts, to θ."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):
@@ -171,5 +171,5 @@ def completed(theta: Theta, believed: Belief) -> Theta:
 
 
 def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:
-    """Log density of each variable."""
+    """Log density per variable."""
     return tuple(value for k, part in enumerate(parts) for value in part.log_prob_of_each(of_part(k, theta)))

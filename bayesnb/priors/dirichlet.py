@@ -46,7 +46,7 @@ class SimplexPrior(Prior):
     """Base class of ``Dirichlet`` and ``Beta``.
 
     If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the
-    logarithm of an integral over θ has one term per rate, minus a term for the sum of the rates.
+    logarithm of an integral over θ is a sum of one term per rate, minus a term for the sum of the rates.
     """
 
     point_axes = 3
@@ -78,7 +78,10 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """Imaginary rows: per class; in all classes together ("feature"); or per class, like the column ("pooled")."""
+        """``rows`` imaginary rows in each class, or in all classes together if ``per`` is "feature".
+
+        If ``per`` is "pooled", the rows of a class are distributed like the whole column.
+        """
 
     @classmethod
     def jeffreys(cls) -> Self:
@@ -339,14 +342,13 @@ class Dirichlet(SimplexPrior):
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
-        """log p(c | the labels of all other rows), (row, class)."""
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        π_c is a Gamma(α_c) variate divided by a sum. Adding an Exponential variate to this Gamma variate makes it
-        Gamma(α_c + 1).
+        π_c is a Gamma(α_c) variate divided by the sum of the variates of all classes. One more row of class c adds an
+        Exponential variate, because Gamma(α_c) + Exponential(1) is Gamma(α_c + 1).
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])

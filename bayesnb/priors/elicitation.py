@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """Probability below each end of a central interval, which has the probability ``share``."""
+    """Probability below each end of a central interval with the probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:
@@ -59,7 +59,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check typical rows, and the strength ``n`` of the prior in rows; return the typical rows as numbers."""
+    """Check that typical rows are finite, and that ``n`` is positive; return the rows as numbers."""
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
         raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")
@@ -92,7 +92,7 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
     """Estimate factors that multiply the parameters of a prior; return {name of the factor: factor}.
 
     The factors maximize the evidence of all classes and columns of a feature, times a hyperprior with median 1 (type II
-    maximum likelihood: MacKay 1992; for counts Minka 2000).
+    maximum likelihood, MacKay 1992; for counts, Minka 2000).
     """
     from scipy import optimize
 

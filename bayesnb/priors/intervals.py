@@ -67,10 +67,10 @@ class Nodes:
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
-        """Draws of μ and λ from the weights (λ, μ) of nodes; ``u`` (3, draw) are uniform random numbers.
+        """Draws of μ and λ, given the log weights (λ, μ) of all nodes and uniform random numbers ``u`` (3, draw).
 
-        λ is drawn first. μ is drawn at one of the two nodes next to λ. Between nodes, the logarithm of the density is
-        interpolated linearly.
+        λ is drawn first, and then μ from the weights at one of the two nearest nodes in λ. Between nodes, the logarithm
+        of the density is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -152,7 +152,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """Bounds in μ, (λ,), and the approximate log integral between them."""
+        """Lower bounds in μ, upper bounds in μ, and approximate log integrals between these bounds, all (λ,)."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):
@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes of one class and column, after adding ``more`` rows in the interval around ``centre``."""
+    """The nodes of one class and column, given ``more`` additional rows in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -217,10 +217,10 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The predictive of one further row, whose value lies in a given interval.
+    """The predictive probability that one further row lies in a given interval.
 
     ``centre`` (row, class, column) is the middle of the interval minus the prior mean, in units of the rounding.
-    ``more`` is the weight of rows in this interval that the belief has learned in addition.
+    ``more`` is the weight of additional learned rows in the same interval.
     """
 
     belief: RoundedNormal
@@ -305,10 +305,10 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights (row, λ, μ) after ``more`` rows of the cell, and ln P(cell) or ``None``.
+        """Yield nodes, rows, log weights (row, λ, μ) given ``more`` additional rows, and ln P(interval) or ``None``.
 
-        A row uses the nodes of the belief if its weights are negligible at the ends of the grid of nodes. A row gets
-        new nodes if its weights are not negligible there.
+        If the weights of a row are negligible at the ends of the grid of nodes, the row uses the nodes of the belief;
+        otherwise, new nodes are computed.
         """
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
@@ -358,9 +358,9 @@ NO_MODE = 'the mode of the mean and precision of rounded values has no closed fo
 class RoundedNormal(Prior):
     """(μ, τ) of a Normal whose values are known only up to intervals.
 
-    The density is the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. The interval of a value is
-    [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to the nearest. Integrals over
-    μ and σ are sums over nodes, with errors of about 1e-12.
+    The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
+    The interval of a value is [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to
+    the nearest. Integrals over μ and σ are sums over nodes, with errors of about 1e-12.
 
     Parameters
     ----------
@@ -493,7 +493,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The lower bound of t if samples are large."""
+        """For many rows, the t below which ``along`` does not exist."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

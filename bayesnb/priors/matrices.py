@@ -1,6 +1,6 @@
-"""Stacks of positive definite matrices: Cholesky roots, determinants and quadratic forms.
+"""Cholesky factors, determinants and quadratic forms of arrays of positive definite matrices.
 
-Each matrix is scaled to a unit diagonal, so that units do not decide whether it is singular.
+Each matrix is scaled to a unit diagonal, so that the units of columns do not decide whether the matrix is singular.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model.
 
-    NUTS samples ``LogRoot``, because with PyMC's Wishart it would leave the set of positive definite matrices.
-    ``mean`` (class, column, column) is Ψ⁻¹.
+    NUTS samples ``LogRoot``. With PyMC's Wishart, NUTS would leave the set of positive definite matrices. ``mean``
+    (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform

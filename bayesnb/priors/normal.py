@@ -22,7 +22,10 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of the mean μ of a Normal, perhaps with other parameters. The location of μ is m + low."""
+    """A prior of the mean μ of a Normal, perhaps with other parameters.
+
+    The location of μ is the sum of two floats, m + low.
+    """
 
     m: Any
     low: Any

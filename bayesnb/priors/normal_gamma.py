@@ -47,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """The increase of ln det(Ψ/2) when t times d is added, the new value, and whether Ψ stays positive definite."""
+        """After adding t times d: increase of ln det(Ψ/2), new ln det(Ψ/2), and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -119,7 +119,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """Derivatives of ``along``, if ``scatter`` is 0."""
+        """The first two derivatives of ``along`` in t, if ``scatter`` is 0."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -138,7 +138,7 @@ class UnknownPrecision(Located):
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
 
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
-        """Draws of ln L, if ``scatter`` is 0."""
+        """Draws of ln L for data with a scatter of 0."""
         # Rotate the axes so that the first axis is parallel to the gap. Then L depends on Λ only through the diagonal
         # of Bartlett's decomposition, which consists of roots of independent Gamma variates.
         d, distance = self.size, self.distance(mean, low)
@@ -179,7 +179,7 @@ class NormalGamma(UnknownPrecision):
         ``a`` times the prior variance. ``None`` uses the pooled variance. If the pooled variance is 0 or unknown, it is
         replaced by the squared pooled mean, or by 1 if the pooled mean is 0 too.
     tuned : bool, optional
-        Whether to multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
+        Whether to multiply κ, the pair (a, b), and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
         Low-order part of the location m + low.
 
@@ -216,10 +216,10 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """Unit information, with factors of κ, of a and b together, and of b that are estimated from the evidence.
+        """The unit information prior with three learned factors: of κ, of the pair (a, b), and of b.
 
-        All columns of a feature share the three factors. The hyperprior of the logarithm of each factor is Normal(0,
-        1).
+        All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
+        logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 

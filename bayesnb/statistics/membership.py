@@ -81,7 +81,7 @@ class Labels:
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Yield labels for each class: every row belongs to the class, with the weight ``r`` (row, class)."""
+    """For each class, yield labels that assign every row to this class, with the weights ``r`` (row, class)."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 

@@ -1,13 +1,14 @@
 """Mean and scatter of real numbers per class.
 
-Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With weights n, totals T and scatters S,
+Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). Let n be the weight, T the total and S the
+scatter of a set of rows:
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
 Each number is stored as two floats (see ``two_floats``). Unlearning a row that lies k standard deviations from the mean
-multiplies the relative rounding error of the scatter by about k² / n. Plain floats would keep nine digits up to k = 3e3
-√n; two floats keep nine digits up to about k = 1e10 √n. Every statistic bounds the rounding error of its scatter, so
-that unlearning can raise an error if too few digits are left.
+multiplies the relative rounding error of the scatter by about k² / n. Unlearning keeps nine digits of the scatter for
+rows up to about 1e10 √n standard deviations from the mean (with plain floats, 3e3 √n). Every statistic bounds the
+rounding error of its scatter, so that unlearning can raise an error if too few digits are left.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
+        """Remove rounding errors after rows were removed from the statistic ``before``.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class Centred(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Moments(Centred):
-    """Weight, total Σ w x and scatter Σ w (x - mean)², (class, column), each as two floats."""
+    """Weight, total Σ w x and scatter Σ w (x - mean)², (class, column), each stored as two floats."""
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Moments:
@@ -220,7 +221,6 @@ class Scatter(Centred):
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of a block of rows about the mean of each class."""
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
         for c, rows, weight in members.each_class():
@@ -264,7 +264,7 @@ def require_whole(x: Array) -> None:
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell whose row also has known cells; None if there is no such cell."""
+    """Row and column of the first missing cell in a partly missing row; None if no row is partly missing."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -280,7 +280,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with the same missing cells, and their known columns (``None`` for all columns)."""
+    """Yield groups of rows with values in the same columns, and these columns (``None`` for all columns)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

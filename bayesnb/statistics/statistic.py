@@ -36,7 +36,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
-    Level names are joined with their columns; other fields come from the first part.
+    Along the column axis, level names are concatenated, too. All other fields come from the first part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -94,7 +94,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def seen(self) -> Array:
-        """Weight of the known values, (class, column)."""
+        """Weight of the values that are not missing, (class, column)."""
 
     def __sub__(self, other: Self) -> Self:
         return self + other * -1.0
@@ -135,7 +135,7 @@ class Statistic(ABC):
         return self
 
     def settled(self, before: Self) -> Self:
-        """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
+        """Remove rounding errors after rows were removed from the statistic ``before``.
 
         Weights near 0 become 0. A clearly negative weight raises :class:`UnlearnedError`: the subtracted rows are not
         in ``before``.
@@ -164,7 +164,7 @@ class Statistic(ABC):
 def cleared(value: Array, whole: Array) -> Array:
     """Set weights that are only rounding errors to 0; ``whole`` are the weights before rows were removed.
 
-    Positive whole numbers do not change.
+    Weights that are positive whole numbers do not change.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

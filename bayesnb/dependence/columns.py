@@ -1,8 +1,8 @@
-"""The columns of a model as terms and as cells, and the counts of rows in the cells.
+"""Divide the columns of a model into cells, and count the rows in the cells.
 
 The cells are chosen once and then fixed. Counts of rows in cells (:class:`DependenceStatistics`) can be added, like the
-statistics of the model. Real columns and counts are cut into dyadic intervals. Bags of words, and counts with an
-exposure, have no cells.
+statistics of the model. Columns of real numbers or of counts are cut into dyadic intervals. Bags of words, and counts
+with an exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ class Piece:
     believed: Prior
 
     def of(self, x: Column) -> Column:
-        """The cells of this piece, given the cells of the whole feature."""
+        """Select the columns of this piece from the columns ``x`` of the feature."""
         return x if self.column is None else columns_of(x, [self.column])
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features as pieces, in order; columns that share parameters form one piece."""
+    """Divide the features into pieces, in order. A piece is one column, or a whole feature whose columns share
+    parameters.
+    """
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
@@ -107,7 +109,7 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells of the columns of a model.
+    """The cells (intervals or levels) of the columns of a model.
 
     ``features`` holds the feature of each column, and ``places`` the position of the column in this feature. ``terms``,
     (column,), holds the position of each column among all pieces. ``cuts`` holds the intervals of a real column, the
@@ -121,7 +123,8 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """The cells of columns, chosen from encoded rows. Each cut of a real column halves the weight of the rows.
+        """Choose the cells of each column from encoded rows. Each cut divides the rows of an interval into halves of
+        nearly equal weight.
 
         A column with fewer than two values has no cells.
         """
@@ -150,7 +153,7 @@ class Grid:
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row, (column, row), at the full depth; -1 if missing or unseen."""
+        """The finest cell of each row in each column, (column, row); -1 if the value is missing or unseen."""
         found = np.empty((len(self), n_rows), np.int32)
         ready = by_column({name: x for name, x in data.items() if name in self.features})
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
@@ -162,7 +165,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """The cells at this depth, in which intervals of real columns are merged."""
+        """Convert the finest cells to the cells at ``depth``, by merging intervals of real columns."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -184,25 +187,26 @@ class Grid:
 
     @property
     def offset_cells(self) -> int:
-        """The total number of cells that may have offsets."""
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all possible cells with offsets. If cells are absent, negating a column
-        renumbers the cells.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If intervals are absent, negating a
+        column renumbers the others.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The number of each row's cell with an offset, counted over all columns, (row, column); -1 if missing."""
+        """The cell of each row in each column, (row, column), at ``OFFSET_DEPTH`` and numbered over all columns; -1 if
+        missing.
+        """
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The name of each column, given the names of all pieces."""
+        """The names of the columns, selected from ``called``, the names of all pieces."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -250,7 +254,8 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions of the pieces that have fewer than two values and the same predictive under every class.
+    """Positions, among all pieces, of columns with fewer than two values and the same predictive probability in every
+    class.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.
@@ -268,8 +273,9 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The standardization of the real columns of a grid, by the mean and standard deviation of the first rows. Columns
-    with fewer than two values are left out. Values are clipped to the range from ``low`` to ``high``, (number,).
+    """The standardization of real columns by the mean and standard deviation of the rows from which the cells were
+    chosen. Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of
+    their column.
     """
 
     columns: Array
@@ -280,7 +286,7 @@ class Numbers:
 
     @classmethod
     def of(cls, grid: Grid, data: Data, weight: Array) -> Numbers:
-        """The standardization that these rows imply."""
+        """Compute the means, standard deviations and ranges from these rows."""
         found = []
         for k in np.flatnonzero(grid.real):
             x = _values(grid, data, k)
@@ -315,8 +321,8 @@ class Cells:
     """The cells of the columns, and which cells to count.
 
     ``pairs`` are the pairs of columns to count; if ``forests`` is set, these pairs are the possible edges of a forest.
-    ``joint`` are the blocks of the joint term. If ``kernel``, combinations of the cells of all columns are counted.
-    ``numbers`` standardizes the real columns that have slopes.
+    ``joint`` are the blocks of the joint term. If ``kernel`` is true, combinations of the cells of all columns are
+    counted. ``numbers`` standardizes the real columns that have slopes.
     """
 
     grid: Grid
@@ -331,7 +337,7 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """The cells and pairs for a specification, chosen from these rows.
+        """From these rows, choose the cells and the pairs of columns that a specification needs.
 
         Raises
         ------
@@ -377,8 +383,8 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns whose cells are counted column by column. Each column is given as a pair with a column of one
-        cell.
+        """The columns whose cells are counted column by column. Each column is paired with an additional column that
+        has one cell.
         """
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
@@ -388,7 +394,7 @@ class Cells:
         return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """The counts in some rows. The model of ``posterior`` determines the Gaussian columns."""
+        """Count the rows in the cells. The model of ``posterior`` determines which columns are Gaussian."""
         shapes = counted(self.grid, data, labels, self.alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
@@ -420,17 +426,18 @@ class Cells:
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
-        """Whether ``other`` counts rows in the same way; the positions of the columns in the model may differ."""
+        """Whether ``other`` counts rows in the same cells; the positions of the columns in the model may differ."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
+    """Counts of rows in cells, and joint moments. The operator ``+`` pools the counts of two tables, and ``*``
+    discounts counts.
 
     ``shapes`` holds counts of the cells of single columns. ``leaves`` holds counts of the nodes of partitions, and
-    ``stops`` of the nodes of trees. ``near`` holds the combinations of cells for the kernel. ``rows`` is the total
-    weight of the rows per class.
+    ``stops`` holds counts of the nodes of trees. ``near`` holds the combinations of cells for the kernel. ``rows`` is
+    the total weight of the rows per class.
     """
 
     cells: Cells
@@ -468,11 +475,11 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """Empty counts of ``n`` classes in the same cells."""
+        """Counts of 0 for ``n`` classes, in the same cells."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """The classes at these positions; -1 is a class without rows."""
+        """The counts of the classes at these positions; -1 is a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))
@@ -517,8 +524,8 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns at this depth. A further column with a single cell follows the columns of the
-    grid.
+    """Count the rows in the cells of pairs of columns at ``depth``. A column with a single cell is appended to the
+    columns of the grid.
     """
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]

@@ -1,4 +1,4 @@
-"""Draws of the parameters of columns and of forests between columns, given the data, or given the data and a row."""
+"""Draw column parameters and forests between columns, given the data, or given the data and a row."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Draws of the parameters of the columns given the data, ``theta``; forests are drawn per row.
+    """Draws ``theta`` of the column parameters given the data; forests are drawn for each row.
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u has levels
-    only, and the forest gives u a known parent, the mean replaces p(x_u | θ_u), because the probability given the
-    parent already varies as much as the counts allow. So the mean of the density over draws is the predictive. For
-    draws given the row, the mean of p(c | x, θ) is ``predict_proba``.
+    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
+    categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
+    of draws. The draws of the probability of x_u given its parent already have the full uncertainty. So the mean of the
+    density over draws is the posterior predictive density. For draws given the row, the mean of p(c | x, θ) is
+    ``predict_proba``.
     """
 
     terms: TermSet
@@ -45,8 +46,8 @@ class DrawnForests:
     def log_joint(
         self, data: Data, n_rows: int, common: CommonDraws, given_row: bool = False, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class). The draws are given the data; with ``given_row``, given
-        the data and the row.
+        """log p(c, x | θ) at every draw, (draw, row, class). The draws are conditioned on the data and, if
+        ``given_row`` is true, on the row.
         """
         posterior, theta = self.posterior, self.theta
         own, chosen = terms.predictive(posterior, data, n_rows), None
@@ -76,19 +77,20 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Draws of the term of each row; empty if there are no two columns with cells."""
+        """Draws of the term of the forests for each row; no draws if fewer than two columns have cells."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 
     def connect(
         self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
     ) -> None:
-        """Turn rows drawn from naive Bayes, the encoded ``cells``, into rows of the model with forests, in place.
+        """Change rows that were drawn from naive Bayes, the encoded ``cells``, into rows of the model with forests, in
+        place.
 
         ``draw`` holds, for each row, the draw whose forest and parameters the row uses. Columns are drawn again,
-        parents first: a cell drawn from the family of a column is accepted with a probability proportional to the ratio
-        p(cell | parent's cell) / p(cell). For a column with levels only, the family has mean parameters. ``read``
-        encodes drawn cells of a feature as data.
+        parents first. A cell drawn from the family of a column is accepted with a probability proportional to p(cell |
+        parent's cell) / p(cell). Cells of categorical columns are drawn under the posterior means of the parameters.
+        ``read`` encodes drawn cells of a feature as data.
         """
         if (forests := self.terms.forests) is None:
             return

@@ -25,7 +25,7 @@ class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
     ``mean`` is 1 for features (naive Bayes), 0 for added terms, and ½ for a column and its shape. If ``sd`` has several
-    values, the evidence chooses one; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per class.
+    values, the evidence chooses one. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
 
-    ``own`` holds the positions of the covariates that have a deviation per class. First come the terms that have an
-    exponent per class. Then come all cells that have offsets, all numeric columns that have slopes, and the constant.
+    ``own`` holds the positions of the covariates that have a deviation per class. The terms that have an exponent per
+    class come first in ``own``. Cells that have offsets, numeric columns that have slopes, and the constant follow.
     """
 
     terms: int
@@ -70,8 +70,8 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """Convert parameters (..., parameter) to exponents v (..., class, term + cell + number + 1). The offsets b_c
-        are last.
+        """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are terms, cells,
+        numbers, and last the constant, whose exponent is b_c.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
@@ -102,7 +102,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert points to ``other``, a layout that begins with the same terms; new parameters are 0."""
+        """Convert points to the layout ``other``, which begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -124,8 +124,8 @@ class Exponents:
     shapes : bool
         Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or a tuple of such pairs. With pairs, another term is a
-        joint Gaussian of all Gaussian columns, with a full covariance per class.
+        Largest number of pairs of columns that get a term, or a tuple of such pairs. If ``pairs`` is not 0, another
+        term is a joint Gaussian of all Gaussian columns, with a full covariance per class.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
         4,096 rows, because the term stores the cells of all rows.
@@ -138,8 +138,8 @@ class Exponents:
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
         each class has a forest ("class"). A learned row with missing cells is counted for each pair of columns that are
-        both known in this row. This is exact if each column with missing cells has at most one edge, to a complete
-        column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
+        both known in this row. The evidence is exact if each column with missing cells has at most one edge, which
+        leads to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and shapes. If there are several values, the evidence
         chooses one.
@@ -181,8 +181,8 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    For every ``estimate``, θ is integrated out in shapes, pairs and joint columns, and in all terms while exponents are
-    learned.
+    θ is always integrated out of the terms of shapes, pairs and joint columns. While exponents are learned, θ is
+    integrated out of all terms.
 
     Examples
     --------

@@ -1,19 +1,20 @@
-"""The exact average of naive Bayes and all forest-shaped Bayesian networks over the cells of the columns.
+"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. The variables are the cells of
+columns.
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
 cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. The
-concentrations a/(K_u K_v) of joint cells add up to a/K_u for each cell of u. The first formula is the evidence of a
-forest T. The second formula is the sum over all rooted forests, with a prior proportional to β^roots (matrix-tree
-theorem).
+concentrations a/(K_u K_v) of joint cells add up to a/K_u for each cell of u. The evidence of a forest T is a product
+over columns and edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant
+(matrix-tree theorem).
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
 
-All other quantities are ratios of such sums (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
+All other quantities are ratios of sums over forests (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
 
-A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. This is
-exact for a forest that can be directed so that no known cell has a missing parent. In other forests, a cell with a
-missing parent is given the marginal frequencies of its column. :attr:`Forests.log_gain_bounds` bounds the error.
+A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. The evidence
+is exact for a forest that can be directed so that no known cell has a missing parent. In other forests, a cell with a
+missing parent has the marginal frequencies of its column. :attr:`Forests.log_gain_bounds` bounds the error.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class DrawnTerm:
-    """Draws of the term of one row.
+    """Draws of the term of the forests for one row.
 
     ``parents``, (draw, class, column), is the parent of each column; for a root, the number of columns. ``known``, of
     the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
@@ -84,8 +85,8 @@ class DrawnTerm:
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of the cells and of the forests: one forest per class or, if ``shared``, one forest for all
-    classes.
+    """The posterior of cell probabilities and of forests. Each class has its own forest, or, if ``shared`` is true, all
+    classes have the same forest.
 
     ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds counts of the cells of each column, as a
     pair with a column of one cell. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is the
@@ -132,7 +133,7 @@ class Forests:
 
     @cached_property
     def log_w(self) -> Array:
-        """ln w_uv of each class, (class, column, column): the log Bayes factor of dependence."""
+        """ln w_uv of each class, (class, column, column): the log Bayes factor of dependence between u and v."""
         n_classes, n = len(self.counts.counts), len(self.counts.sizes)
         found = np.full((n_classes, n, n), -np.inf)
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -161,7 +162,8 @@ class Forests:
         """The log evidence minus the log evidence of naive Bayes, for each β. ``log_all``, (..., class), is the log sum
         over forests.
 
-        The normalizer of the prior is the sum with all weights 1, β (β + F)^(F - 1) for F columns.
+        For F columns, the normalizer of the prior is β (β + F)^(F - 1), which is the sum over forests if all weights
+        are 1.
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -174,7 +176,7 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds of the exact :attr:`log_gain`, which sums over the missing cells of learned rows of weight 1.
+        """Bounds of the exact log gain, which sums over the missing cells of learned rows, if all rows have weight 1.
 
         ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
         are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence that
@@ -184,8 +186,9 @@ class Forests:
 
         Let n be counts in B, e_x the number of rows of E with the cell x, and e the number of other rows of E. In the
         numerator, each of the e_x rows has at most the probability max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x -
-        1 + a/K_u), as if y completed all earlier rows, and at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If
-        the edge weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.
+        1 + a/K_u), which assumes that y completes all earlier rows. Each of the e_x rows has at least the probability
+        min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds, the sum over
+        directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -213,8 +216,8 @@ class Forests:
     def edges(self) -> Array:
         """P(uv ∈ T | D), (class, column, column).
 
-        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. So small
-        probabilities are accurate, too.
+        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. Therefore,
+        even small probabilities are accurate.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -251,10 +254,11 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """:meth:`log_ratios` of learned rows in their own class, without the row itself, (row, column, column).
+        """:meth:`log_ratios` of learned rows in their own class, (row, column, column), each computed without the row
+        itself.
 
-        ``counted``, (row, column), holds whether the row was counted for the column. If ``changes``, the result is
-        ln(w_uv with the row / w_uv without the row). For a row of weight 1, this is equal to the log ratio.
+        ``counted``, (row, column), holds whether the row was counted for the column. If ``changes`` is true, the result
+        is ln(w_uv with the row / w_uv without the row). For a row of weight 1, ``changes`` makes no difference.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -279,9 +283,9 @@ class Forests:
 
         If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
 
-        A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class. If
-        the missing cells of a row have more than ``COMPLETIONS`` combinations, only the columns with the most expected
-        edges are summed over. The edges of the remaining missing cells are ignored.
+        If a cell is missing (code -1), the probabilities are summed over the cells of its column, weighted by their
+        frequencies in the class. If the missing cells of a row have more than ``COMPLETIONS`` combinations, only the
+        columns with the most expected edges are summed over. The edges of the remaining missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -307,9 +311,9 @@ class Forests:
     def shares(self, codes: Array) -> Array:
         """Contributions of the edges to the term of each row, a symmetric array (row, class, column, column).
 
-        The contribution of an edge is ln r_uv times the probability of the edge given the row. The probability is
-        averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the value of Aumann and Shapley 1974).
-        If cells are missing, contributions are averaged over the completions of the row.
+        The contribution of an edge is ln r_uv times the probability of the edge given the row. The probability of an
+        edge is averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the value of Aumann and Shapley
+        1974). If cells are missing, contributions are averaged over the completions of the row.
         """
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
@@ -350,16 +354,15 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """The parent of each column in a random forest per draw and class, (draw, class, column); the number of columns
-        for a root.
+        """Draw a forest per draw and class, and return the parent of each column, (draw, class, column). The parent of
+        a root is the number of columns.
         """
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """ln p(x_v | parent's cell, θ) / p(x_v) for all cells x_v of column v, (row, cell), at draws of θ given a
-        forest.
+        """ln p(x_v | parent's cell, θ) / p(x_v) for all cells x_v of column v, (row, cell). θ is drawn given a forest.
 
         Rows with the same draw and class have the same θ.
         """
@@ -379,15 +382,15 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of the term of each row: a forest per draw, and probabilities of cells given the forest.
+        """Yield draws of the term of each row. Each draw has a forest, and probabilities of cells given this forest.
 
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
         independent of all other edges of the forest (Dawid and Lauritzen 1993). A row needs only the probability of one
-        cell of v, which has a Beta posterior. If classes ``chosen``, (draw, row), are given, the draws are conditioned
-        on the row with this class, too: edges are weighted by the ratios of the row's cells, missing cells are
-        completed, and the row is counted. With or without ``chosen``, the mean of exp(term) over draws is
-        exp(:meth:`term`). All rows use the same random numbers. If the cell of the row at either end of an edge is
-        missing, the parameters of that edge are integrated out instead of drawn.
+        cell of v, which has a Beta posterior. If ``chosen``, (draw, row), gives a class for each draw and row, the
+        draws are also conditioned on the row with this class. With ``chosen``, edges are weighted by the ratios of the
+        row's cells, missing cells are completed, and the row is counted. With or without ``chosen``, the mean of
+        exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
+        either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
@@ -426,8 +429,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each pair of columns, the weight of the learned rows that agree with the row in both cells, and in the
-        first cell, (row, class, column, column); 0 if a cell is missing.
+        """The weights of the learned rows that have the row's cells in columns u and v, and of those that have the
+        row's cell in u. Both arrays are (row, class, u, v), 0 if a cell is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
@@ -437,7 +440,9 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """All completions of the rows: the row, the cells and the log weight (completion, class) of each completion."""
+        """All ways to complete the missing cells of rows: the position of the row, the cells, and the log weights
+        (completion, class).
+        """
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

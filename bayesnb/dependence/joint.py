@@ -1,8 +1,9 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-The likelihood of a row with missing cells is not conjugate. So columns are ordered by their missing cells and divided
-into *blocks*. Each factor p(block | earlier blocks), a Normal-Wishart, is learned from the rows that are complete in
-these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7; ``docs/theory/exponents.md``).
+The likelihood of a row with missing cells is not conjugate. Therefore, columns are ordered by their numbers of missing
+cells and divided into *blocks*. Each factor p(block | earlier blocks), a Normal-Wishart, is learned from the rows that
+are complete in these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7;
+``docs/theory/exponents.md``).
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """Moments of each block together with all earlier blocks, from the rows that are complete in these blocks."""
+    """For each block, joint moments of its columns and all earlier columns, from rows that are complete in these
+    columns.
+    """
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -86,7 +89,7 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The term of rows x, (row, column), as (row, class).
+        """The term of each row of ``x``, (row, class).
 
         If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """

@@ -36,11 +36,11 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
-    *Keys*, hashes of the content of rows without the labels, choose the rows and the columns. At first, the key of a
-    cell is a hash of the number of rows in the cell and of the histogram of the column. In a real column, the distance
-    of the cell's rank from the middle rank is hashed, too. Copies of a row are in the bags of the same trees, but the
-    counts of nodes include all rows.
+    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). The
+    rows of a tree and the columns of a node are chosen by *keys*, hashes of the content of rows without the labels. At
+    first, the key of a cell is a hash of the number of rows in the cell and of the histogram of the column. In a real
+    column, the distance of the cell's rank from the middle rank is hashed, too. A tree is grown on all copies of a row
+    or on none, but the counts of its nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys on
@@ -121,7 +121,7 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells, uint64 (column, cell + 1); 0 in constant columns."""
+    """The keys (hashes) of cells, uint64 (column, cell + 1); 0 in constant columns."""
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
@@ -152,11 +152,12 @@ class LabelTreeTerm:
 
     The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The strength of
     the prior is ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of
-    the counts of a node, and P the evidence averaged over all prunings below it: P = ½ e + ½ P_left P_right. So a node
-    is pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
-    (context-tree weighting: Willems, Shtarkov and Tjalkens 1995). If the cell of a learned row is missing at a node,
-    the row is counted in this node and in no child. If the cell of a new row is missing, both children predict, in
-    proportion to their learned rows. A learned row is predicted only by trees that were not grown on it.
+    the counts of a node, and P the evidence averaged over all prunings below the node: P = ½ e + ½ P_left P_right. So a
+    node is pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
+    (context-tree weighting, see Willems, Shtarkov and Tjalkens 1995). If a learned row has no value for a split, the
+    row is counted in the node of the split and in no child. If a new row has no value for a split, the predictions of
+    both children are averaged, weighted by their learned rows. A learned row is predicted only by trees that were not
+    grown on it.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """
@@ -166,7 +167,7 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class).
+        """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
 
         If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """

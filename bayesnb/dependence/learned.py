@@ -31,8 +31,8 @@ class Dependence:
 
     The posterior of the columns belongs to the model, so every method takes this posterior as an argument. ``weight``
     is the total weight of the rows that the exponents were learned from. ``older`` is True if rows were learned or
-    forgotten after the exponents. ``held_out``, (row, class), is log p(c | x) of each learned row from the stacking
-    folds; ``None`` if the folds do not predict every row. Model files do not contain ``held_out``.
+    forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned row from the
+    stacking folds; ``None`` if the folds do not predict every row. Model files do not contain ``held_out``.
     """
 
     terms: TermSet
@@ -62,14 +62,14 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with the terms of all members. The terms of a row are
-        computed without the row.
+        """The rows from which the exponents were learned, with the terms of all members of an average. The terms of a
+        row are computed without the row.
 
         Raises
         ------
         ValueError
-            If the total weight differs from that of the rows of the exponents, or if rows were learned or forgotten
-            later.
+            If the total weight of the rows is not ``weight``, or if rows were learned or forgotten after the exponents
+            were learned.
         """
         if self.spec.forests:
             raise NoExponentsError(
@@ -156,11 +156,11 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
-        """Leave-one-out class probabilities, first with fixed exponents, second with exponents learned without the row;
-        and the class of each row.
+        """Return three arrays: leave-one-out class probabilities with fixed exponents; leave-one-out class
+        probabilities with exponents learned without the row; and the class of each row.
 
-        Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
-        sampling: Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they
+        With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
+        sampling, see Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they
         were chosen on held-out rows.
         """
         held, without, codes = [], [], []
@@ -214,10 +214,10 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw comes from one learned member. The draw is mixed with the class frequencies,
-        whose weight is π₀, and raised to the power of the average. The class frequencies allow for wrong labels. They
-        are not an estimate of p(c | x). If the class frequencies were drawn like a member, every interval would reach
-        to them once π₀ exceeds half of the probability outside the interval.
+        If members are averaged, each draw comes from one learned member. The class probabilities of a draw are mixed
+        with the class frequencies (weight π₀) and raised to the power of the average. The class frequencies allow for
+        wrong labels, and are not an estimate of p(c | x). If a fraction π₀ of the draws were the class frequencies,
+        every interval with less probability than π₀ in each tail would extend to the class frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -255,8 +255,8 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Replace infinite terms by 0, and return the terms and the log class priors.
 
-    If a term is -inf for a class, the log prior of this class becomes -inf in this row. If this would exclude all
-    classes, the log priors of the row are unchanged.
+    If a term of a row is -inf for a class, the log prior of this class becomes -inf in this row. If all classes of a
+    row would get -inf, the log priors of the row are unchanged.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
@@ -266,7 +266,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
 
 
 def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
-    """The covariates that the classes share; None without any."""
+    """The covariates that have the same value for all classes, or ``None``."""
     if not cells + numbers:
         return None
     inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
@@ -283,11 +283,11 @@ def rows_left_out(
     numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:
-    """Return a function of positions that returns these :class:`Rows`, with the terms of each row computed without the
-    row.
+    """Return a function that takes positions of rows and returns :class:`Rows`. The terms of each row are computed
+    without the row.
 
-    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, and the whole of
-    a row of weight ½.
+    A weight is the number of times that a row was observed. Therefore, leave-one-out removes half of a row of weight 2,
+    and all of a row of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

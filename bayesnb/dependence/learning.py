@@ -1,7 +1,7 @@
 """Learn a dependence: its terms, their exponents, and averages of several models.
 
-The members of an average are models of different flexibility, each a point or a distribution in one space of exponents.
-:func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them.
+The members of an average are models of different flexibility. Each member is a point or a distribution in the same
+space of exponents. :func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def learn(
 ) -> Dependence:
     """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
 
-    ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. Rows are
-    counted again only if the specification needs other terms than ``before``.
+    ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. If the
+    specification needs the same terms as ``before``, rows are not counted again.
 
     Raises
     ------
@@ -147,9 +147,10 @@ def _members(
     exponents.
 
     Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
-    columns are 1) and the trees (the exponent of their term is 1). "weighted" learns the exponents of columns and of
-    their shapes. The linear member learns only slopes and offsets. The last member learns all exponents except the
-    exponent of the trees. ``before`` holds terms and members learned from more rows, at which the search starts.
+    columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
+    columns and of their shapes. The linear member learns only slopes and offsets. The last member learns all exponents
+    except the exponent of the trees. ``before`` holds terms and members learned from more rows; the search starts
+    there.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -209,7 +210,7 @@ def _held_out(
 
     For each fold, everything except the trees is learned again from the other folds. A row is predicted by the trees
     that were not grown on it. Rows are dealt to folds class by class; copies of a row may be in different folds. Rows
-    that differ only in names are in the same fold.
+    that differ only in the names of levels are in the same fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -289,11 +290,11 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """The posterior mode of the weights of the members, and then of the power of the weighted mean.
+    """The posterior mode of the weights of the members, and then the posterior mode of the power of the weighted mean.
 
-    The probability of a class of a held-out row is the mean Σ_m π_m p_m, with a Dirichlet prior of π (Yao et al. 2018).
-    A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is raised to a power,
-    with the prior ln power ~ Normal(0, 0.3).
+    The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
+    (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is
+    raised to a power, with the prior ln power ~ Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
@@ -301,7 +302,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
     def slope(log_power: float) -> float:
         """The derivative of the negative log posterior. The root of the derivative is more precise than a direct
-        minimum.
+        minimization.
         """
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
@@ -320,7 +321,7 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """Weights of the members by EM, from log probabilities (row,) of labels."""
+    """Estimate the weights of the members by EM, from the log probabilities (row,) of the labels."""
     prior = np.array([PRIOR[name] for name in log_p])
     likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
     for _ in range(500):

@@ -2,11 +2,12 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
 probability, and v_ct the exponent. Either all classes share the exponent, v_ct = w_t, or each class has a deviation,
-v_ct = w_t + d_ct. The terms are followed by covariates that do not depend on the class and have only deviations:
-indicators of cells (offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). So this is
-multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+v_ct = w_t + d_ct. After the terms come covariates that have the same value for all classes: indicators of cells (with
+offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is multinomial
+logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
-A *source* is a function without arguments. Each call returns all blocks of :class:`Rows`, for one pass over the rows.
+A *source* is a function without arguments. Each call of a source returns all blocks of :class:`Rows`, for one pass over
+the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Covariates that have the same value for all classes. Each has one parameter per class.
+    """Covariates that have the same value for all classes. Each covariate has one parameter per class.
 
     ``cells``, (row, column), is the row's cell in each column with offsets, numbered over all columns; -1 if missing.
     ``numbers``, (row, number), are standardized numbers; 0 if missing.
@@ -36,7 +37,7 @@ class Alike:
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
-        """Indicators of the cells, and the numbers, (row, width)."""
+        """A matrix (row, width) of covariates: indicators of the cells, then the numbers."""
         rows, n = len(self.cells), width - self.numbers.shape[1]
         found = np.zeros((rows, n + 1))  # the last column collects missing cells
         if n:
@@ -81,7 +82,7 @@ NUMBERS = 2**18
 
 
 def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
-    """o + Σ_t v_t s_t + Σ_k b_k z_k, as (class, row, draw); v is (draw, class, term + cell + number + 1)."""
+    """The scores o + Σ_t v_t s_t + Σ_k b_k z_k, (class, row, draw). ``v`` is as :meth:`Layout.exponents` returns it."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     inside = alike.matrix(v.shape[-1] - n - 1) if alike is not None else None
     for c, joint in enumerate(found):
@@ -161,9 +162,9 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the information of a block of rows by sums over classes (see :func:`derivatives`). The information is added
-    in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d), where w are the shared exponents and d the
-    deviations.
+    """Add the information (minus the Hessian) of a block of rows, computed by sums over classes (see
+    :func:`derivatives`). The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d),
+    where w are the shared exponents and d the deviations.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -184,11 +185,12 @@ def _information_by_classes(
 def _information_by_pairs(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information as :func:`_information_by_classes`, by sums over pairs of classes.
+    """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, z_c - z_k holds the covariates of c at d_c, and minus the covariates of k at d_k. With
-    two classes, sums over pairs need about a quarter of the multiplications.
+    is s_c - s_k. For deviations, z_c - z_k holds the covariates of class c at the position of d_c, and minus those of
+    class k at the position of d_k. With two classes, sums over pairs need about a quarter of the multiplications of
+    sums over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

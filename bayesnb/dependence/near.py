@@ -21,8 +21,8 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Distinct combinations of cells, ``cells`` (place, column), -1 if missing; and their weights ``counts`` (class,
-    place).
+    """The weight of the rows with each distinct combination of cells, ``counts`` (class, place). The combinations are
+    ``cells`` (place, column), -1 if missing.
     """
 
     counts: Array
@@ -52,7 +52,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors and empty places."""
+        """A copy without rounding errors and without combinations that no row has."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -76,16 +76,16 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
-    cells, scaled to variance 1. A column of levels adds 2 if the levels differ. If one of the two cells is missing, the
-    column adds the mean of its contribution. For a learned row, the kernel of the row with itself is subtracted. The
-    width h and the strength a minimize the leave-one-out log loss of the learned rows.
+    cells, scaled to variance 1. A categorical column adds 2 if the levels differ. If one of the two cells is missing,
+    the column adds the mean of its contributions to d². For a learned row x_i, K(x_i, x_i) is subtracted from both
+    sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows with ``codes``, (column, row), as (row, class).
+        """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
 
         If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """
@@ -120,8 +120,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        Let all distances grow in proportion, from 0 to their values. The derivative of ln p(c | x) along this path is a
-        sum over columns, whose summands are integrated along the path.
+        If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) is a sum over columns.
+        The contribution of a column is the integral of its summand.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -160,10 +160,11 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² between rows and all places, (row, place), divided by the mean of d² over pairs of rows.
+        """½ d² between rows and learned combinations of cells, (row, place), divided by the mean of d² over pairs of
+        rows.
 
-        For the cells of a row and a place, let z and z' be the positions (0 if missing), and let k and k' be 1 if the
-        cell is known and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e, where e is the mean of d² in this
+        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k and k' be 1 if the cell is
+        known and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e to d², where e is the mean of d² in this
         column. One matrix product computes the sum over columns.
         """
         here, there, constant = [], [], 0.0

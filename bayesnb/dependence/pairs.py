@@ -23,8 +23,8 @@ from bayesnb.statistics.statistic import Statistic
 class Axis:
     """The stepwise refinement of a column, from one cell to all cells.
 
-    Each of ``steps`` refinements cuts a cell into ``arity`` cells. A real column has arity 2. A categorical column is
-    cut into all levels in one step.
+    Each of ``steps`` refinements cuts every cell into ``arity`` cells. A real column has arity 2. A categorical column
+    is cut into all levels in one step.
     """
 
     steps: int
@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace each count along an axis by the count of the coarser cell after ``steps`` refinements."""
+        """Replace the count of each cell by the count of the larger cell that holds it after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -47,10 +47,10 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
-    """Weight of each pair of cells by class.
+    """Weight of the rows in each pair of cells, per class.
 
-    ``counts``, (class, cell), holds the counts of one pair after the other; within a pair, the cell of the second
-    column varies fastest. ``sizes`` holds the number of cells of each column.
+    ``counts``, (class, cell), holds the counts of one pair of columns after the other; within a pair, the cell of the
+    second column varies fastest. ``sizes`` holds the number of cells of each column.
     """
 
     counts: Array
@@ -79,16 +79,16 @@ ROWS_OF_PRIOR = 4.0
 def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-    Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean is the product of two
-    margins, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet
-    prior that follows from the prior of the cells. The evidences of dependence and of independence are exact
-    (Heckerman, Geiger and Chickering 1995, section 3).
+    Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean of a pair of cells is the
+    product of their frequencies, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence, each
+    margin has the Dirichlet prior that follows from the prior of the cells. The evidences of dependence and of
+    independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
-    If ``by_class``, the prior mean uses the margins of the class instead of pooled margins, because with pooled margins
-    a difference between classes would count as dependence. With ``by_class``, the strength of the prior is one row per
-    pair of cells. Permuting one column within a class makes the columns independent; the mean of the factor over all
-    permutations, for K and L cells, is nearly exp((1 - 1/K)(1 - 1/L)/2). The factor is divided by this mean (for equal
-    margins: Good 1976; Canfield and McKay 2010).
+    If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
+    between classes would count as dependence. With ``by_class``, the strength of the prior is one row per pair of
+    cells. With ``by_class``, the Bayes factor is divided by its mean over all permutations of one column within a
+    class. For columns of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2)
+    (for equal margins, see Good 1976, and Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -147,19 +147,19 @@ STRENGTHS = (2.0, 8.0, 32.0)
 
 
 class CellTerm(ABC):
-    """A function of the cells of a row in two columns."""
+    """A term that depends on the cells of a row in two columns."""
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        A row of weight ``less`` is left out of the class and cell. Only values for cells that contain such a row are
-        valid.
+        The weight ``less`` is first subtracted from the count of the class and the pair of cells. The term is valid
+        only for counts of at least ``less``.
         """
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out term of learned rows with cells ``a`` and ``b`` in their class, (row,)."""
+        """The leave-one-out terms of learned rows with the cells ``a`` and ``b``, for their own class, (row,)."""
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
@@ -168,11 +168,12 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 
 @dataclass(frozen=True, eq=False)
 class ShapeTerm(CellTerm):
-    """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
+    """ln p(cell | c) - ln p(cell) of a real column: the density in a class relative to the density in all classes
+    together.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    These frequencies are held fixed when a row is left out. ``counts``, (class, cell, column), holds several columns.
-    In place of a second cell, methods take the position of the column.
+    The frequencies of all classes together do not change if a row is left out. ``counts``, (class, cell, column), holds
+    several columns. Methods take the position of a column as ``b``.
     """
 
     whole: BetaTree
@@ -208,19 +209,19 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
-    with the same cell of the other column. If these rows are few, rows with the same coarser cell of the other column
-    are used too, up to all rows of the class:
+    with the same cell of the other column. If few rows have the same cell of the other column, rows with the same
+    coarser cell are used too, up to all rows of the class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
     where A' is the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all
-    classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing: MacKay and Bauman
-    Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Both orders of the columns are used, and
-    p(a, b | c) is averaged over the two orders. A row is left out exactly by subtracting its weight from each count n.
-    The frequencies q are held fixed, like the scale of a prior.
+    classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing, see MacKay and
+    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Either column can be refined first,
+    and p(a, b | c) is averaged over these two orders. A row is left out exactly by subtracting its weight from each
+    count n. The frequencies q are held fixed, like the scale of a prior.
 
-    ``counts``, (..., class, cell, cell), may hold several pairs of columns of the same sizes. ``base`` holds the counts
-    of all classes together, for q. ``strength`` is s, in rows.
+    ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
+    holds the counts of all classes together, for q. ``strength`` is s, in rows.
     """
 
     counts: Array
@@ -331,8 +332,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order of refinements: whether the first column is refined, the step of the refined column, and the step of
-    the other column.
+    """The order in which two columns are refined. A tuple holds whether the first column is refined next, and the
+    numbers of earlier refinements of the refined column and of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

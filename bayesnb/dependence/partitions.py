@@ -23,10 +23,10 @@ STRENGTH = 1.0
 class Partitions:
     """Binary trees. In one tree, all nodes of the same depth use the same split.
 
-    ``columns`` and ``cells`` (partition, step) hold the column of each split, and its interval or level. A row goes to
-    the right if its interval in a real column is at or above the given interval, or if its level is the given level. A
-    row stops if its value in the column of the split is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the
-    children of k.
+    ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes to
+    the right if its interval is at or above the interval of the split, or if it has the level of the split. A row stops
+    if its value in the column of the split is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children
+    of k.
     """
 
     columns: Array
@@ -37,8 +37,8 @@ class Partitions:
         """Draw ``n`` partitions from the cells of rows, (column, row), without the labels.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Each split uses the column with the largest random number. The columns with the fewest missing cells come first,
-        because a row stops at the first split in whose column its value is missing.
+        Each split uses the column with the largest random number. The splits are ordered by the number of missing cells
+        in their columns, because a row stops at a split if its value is missing.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -84,10 +84,10 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds of columns, which depend only on their content. The first number of a seed is the sum of the keys of the
-    cells. Columns that divide the rows into the same groups have the same sum. If sums are equal, the seed of a column
-    of numbers has a second number, from the order of the cells. Columns with equal seeds are equal up to names and
-    direction.
+    """Seeds of columns, which depend only on their content. The first number of a seed is the sum of the hash keys of
+    the cells. Columns that divide the rows into the same groups have the same first number. If a real column shares its
+    first number with another column, its seed has a second number, from the order of the cells. Columns with equal
+    seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -106,8 +106,8 @@ class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
-    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leaving out a learned row subtracts its
-    weight from the counts of its class on its path, but does not change pooled frequencies.
+    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. To leave out a learned row, its weight is
+    subtracted from the counts of its class on its path, but not from pooled frequencies.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -150,7 +150,7 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of rows that stop in ``places``, (row, partition), as (row, class).
+        """The term of each row, (row, class), from the nodes ``places`` (row, partition) in which the row stops.
 
         If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
         """

@@ -64,7 +64,8 @@ evidence.
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal around the mode, with precision L Lᵀ and the log evidence by Laplace's method (MacKay 2003, chapter 27).
+    """A Normal around the mode, with precision L Lᵀ, and the log evidence by Laplace's method (MacKay 2003, chapter
+    27).
 
     ``factor`` is the Cholesky factor L.
     """
@@ -110,9 +111,9 @@ def laplace(
     """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
 
     Newton's method uses the exact Hessian. The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5). The search ends once the predicted increase of the log posterior is below half of ``enough``, in nats;
-    or earlier, if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the
-    start, if known.
+    2004, 9.5). The search ends if the predicted increase of the log posterior is below half of ``enough``, in nats. The
+    search also ends if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at
+    the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -157,11 +158,12 @@ def draws(
 ) -> tuple[Array, float]:
     """Draws of the parameters from the posterior, (draw, parameter); and the error of the Laplace approximation.
 
-    Draws of the approximating Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates:
-    Hammersley and Morton 1956). Let r = log posterior - log Normal. If the standard deviation of r over the draws is
-    above ``EXACT``, as under a skewed posterior, elliptical slice sampling replaces every draw (Murray, Adams and
-    MacKay 2010; around an approximating Normal: Nishihara, Murray and Adams 2014). Each chain starts at the mode or at
-    a draw of the approximating Normal. The starting points are chosen at random, with weights exp(r).
+    Draws of the approximating Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates,
+    Hammersley and Morton 1956). Let r be the log density of the posterior minus that of the approximating Normal. If
+    the standard deviation of r over the draws is above ``EXACT``, for example if the posterior is skewed, elliptical
+    slice sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain
+    starts at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights
+    exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
     some chain's position after the previous round (:func:`_uncertain`). Certain labels add nearly 0 to the log
@@ -192,7 +194,9 @@ def draws(
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """r = log posterior - log Normal, up to a constant, at points with the standardized coordinates z."""
+    """The log density of the posterior minus that of the Laplace approximation, up to a constant, at points with
+    coordinates z.
+    """
 
     layout: Layout
     mean: Array
@@ -203,8 +207,8 @@ class _Ratio:
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Yield log joints of the other classes minus the log joint of the row's class, (class, draw, row); and row
-        weights.
+        """Yield, for blocks of rows, the log joints of the other classes minus the log joint of the row's class,
+        (class, draw, row), and the row weights.
         """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
@@ -258,7 +262,8 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 
 
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
-    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r at these points, given these rows.
+    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
+    these points.
 
     A step moves along the ellipse z cos(angle) + other sin(angle). Log joints are linear in z, so a step needs one
     matrix product for all angles.
@@ -315,8 +320,8 @@ class LearnedExponents:
     deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
-    members of an average. In an average, the first point is the class frequencies; ``posterior`` and the last points
-    are those of the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are
+    members of an average. In an average, the first point is the class frequencies. The last points and ``posterior``
+    belong to the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are
     the Normals over which probabilities are averaged, one per member.
     """
 
@@ -366,9 +371,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point (parameter,) near the mode, in another layout. ``places``, (term,), is the position in this
-        layout of each term of the other layout. New terms have the position -1 and start at ``mean``. ``alike`` is True
-        if both layouts have the same cells.
+        """A starting point (parameter,) near the mode, for another layout. ``places``, (term,), holds the position of
+        each term of ``layout`` in this object's layout. New terms have the position -1 and start at ``mean``. ``alike``
+        is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -378,8 +383,8 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """Mean and precision of a starting point for the variational Gaussian, in another layout. The precision is the
-        posterior precision in this layout, with 1 / sd² in place of the prior precision.
+        """Mean and precision at which the search for a variational Gaussian in another layout starts. The precision is
+        the precision of this posterior, with 1 / sd² in place of the prior precision.
         """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
@@ -440,7 +445,7 @@ class LearnedExponents:
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
 
-        The class frequencies are not drawn, because every draw is mixed with them.
+        The class frequencies are not drawn, because the probabilities of every draw are mixed with them.
         """
         if self.by_draws:
             weights = self.weights.copy()
@@ -505,8 +510,8 @@ class LearnedExponents:
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
 
-        The Bayes factor is the prior density divided by the posterior density at the prior mean (Savage and Dickey;
-        Dickey 1971). A positive log Bayes factor favours another exponent than the prior mean.
+        The Bayes factor is the prior density divided by the posterior density at the prior mean (the Savage-Dickey
+        ratio, Dickey 1971). A positive log Bayes factor favours an exponent that differs from the prior mean.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -548,9 +553,9 @@ def learn_exponents(
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
     ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a tuple
-    of three parts: a posterior that was learned from more rows; the position in that posterior of each present term
-    (or -1 for a new term); and whether both posteriors have the same cells. With ``before``, standard deviations are
-    chosen by quadratic log likelihoods, and no draws are kept.
+    of three parts: a posterior that was learned from more rows; the position in that posterior of each present term (or
+    -1 for a new term); and whether both posteriors have the same cells. With ``before``, prior standard deviations are
+    chosen with a quadratic approximation of the log likelihood, and no draws are kept.
 
     Raises
     ------

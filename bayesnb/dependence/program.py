@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """A PyMC model of the exponents, with the prior of ``learned``, given the terms of rows.
 
-    In an average, the exponents are those of the member that learns all terms. The variables have the names of
-    :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are data (a cut posterior, Plummer 2015).
+    In an average, the exponents are those of the member that learns all terms. The variables have the same names as in
+    :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are fixed data (a cut posterior, Plummer
+    2015).
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -90,7 +91,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged, and the means differ by no more than ``SKEW`` and Monte Carlo error."""
+        """Whether the chains converged, and no mean differs by more than ``SKEW`` plus Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""Class probabilities averaged over a Normal of the exponents, without random numbers.
+"""Class probabilities averaged over a Normal distribution of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So Normal exponents imply Normal scores. Class
-probabilities depend only on the differences between scores. So for K classes, the mean of the class probabilities is an
-integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So the scores are Normal if the exponents are
+Normal. Class probabilities depend only on the differences between scores. So for K classes, the mean of the class
+probabilities is an integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
-        """The points (draw, parameter) with the standardized coordinates z, which are in the order of the means."""
+        """Convert standardized coordinates ``z``, sorted by the means of parameters, to points (draw, parameter)."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -81,7 +81,6 @@ class Spread:
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
-        """Slices of the rows, to limit memory."""
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
@@ -99,13 +98,13 @@ class Spread:
 
 
 def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
-    """The covariates that have only deviations: indicators of cells, numbers, and the constant 1."""
+    """The covariates that have the same value for all classes: indicators of cells, numbers, and the constant 1."""
     width = layout.cells + layout.numbers
     return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
 
 
 def averaged(mean: Array, covariance: Array) -> Array:
-    """The logarithm of the mean class probabilities, (row, class), over Normal scores."""
+    """The logarithm of the mean class probabilities, (row, class), if the scores are Normal."""
     if mean.shape[1] == 2:
         center, sd = _log_odds(mean, covariance)
         return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
@@ -149,10 +148,10 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 
 
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
-    """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
+    """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
 
-    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
-    of p, and is a peak around 0 that does not depend on sd. So all nodes lie within a fixed distance of 0.
+    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p), the derivative of
+    p, is a peak around 0 that does not depend on sd. So all nodes of the quadrature lie within a fixed distance of 0.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -167,8 +166,8 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
-    """ln E p, as in :func:`_mean_logistic`, but accurate for small probabilities, too. The integral over t below all
-    nodes, where p(1 - p) is nearly exp(t), is added in closed form.
+    """ln E p, as in :func:`_mean_logistic`, but accurate for small probabilities, too. Below the smallest node, p(1 -
+    p) is nearly exp(t), so this part of the integral is added in closed form.
     """
     found = np.empty_like(center)
     narrow = sd <= WIDE
@@ -187,9 +186,10 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """The scores of each row at the nodes of a quadrature rule, (row, class, node); the weights of the nodes; and a
     permutation.
 
-    The largest score at a node is 0. The classes are sorted by the moments of their scores; the permutation restores
-    the original order. Classes whose scores have equal moments must get equal probabilities. The last returned array,
-    (row, class, class), averages over classes with equal moments; it is ``None`` if there are no such classes.
+    Scores are shifted so that the largest score at each node is 0. The classes are sorted by the moments of their
+    scores; the permutation restores the original order. Classes whose scores have equal moments must get equal
+    probabilities. The last returned array, (row, class, class), averages over classes with equal moments; it is
+    ``None`` if no classes have equal moments.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -230,7 +230,7 @@ def _root(covariance: Array) -> Array:
 
 @cache
 def _nodes(dimensions: int, points: int = 0) -> tuple[Array, Array]:
-    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0."""
+    """Quadrature nodes of a standard Normal, (dimension, node), symmetric around 0, and their weights, (node,)."""
     if dimensions <= 1:
         z = np.arange(-REACH * DENSITY, REACH * DENSITY + 1) / DENSITY
         weights = np.exp(-0.5 * z**2)
@@ -256,8 +256,9 @@ FEW_POINTS, MORE_POINTS, AT_LAST = 64, 256, 0.1
 def expected_derivatives(
     source: Source, layout: Layout, spread: Spread, points: int = MORE_POINTS
 ) -> tuple[Array, Array]:
-    """The mean gradient of the log-likelihood, and the mean of minus the Hessian, over a Normal. The formulas are those
-    of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their means.
+    """The means of the gradient and of minus the Hessian of the log-likelihood, under a Normal distribution of the
+    parameters. The formulas are those of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their
+    means.
     """
     n, n_classes = layout.terms, layout.classes
     own = layout.own[layout.own < n]
@@ -302,13 +303,14 @@ def nearest(
     close: float = CLOSE,
     points: int = MORE_POINTS,
 ) -> Spread:
-    """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
+    """The variational Gaussian approximation: the Normal with the smallest Kullback-Leibler divergence KL(Normal |
+    posterior).
 
-    This Normal is the variational Gaussian approximation. Under this Normal, the mean gradient of the log posterior is
-    0, and the mean of minus the Hessian is the precision (Opper and Archambeau 2009). Newton's method, with these means
-    in place of values at a point, starts at ``center`` and ``precision``. The last step has a squared length below
-    ``close``, in standard deviations. Unlike the Laplace approximation, this Normal avoids exponents under which the
-    labels are nearly impossible.
+    Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
+    the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and uses mean
+    derivatives instead of derivatives at a point. The search ends after a step whose squared length, in standard
+    deviations, is below ``close``. Unlike the Laplace approximation, the variational Gaussian avoids exponents under
+    which the labels are nearly impossible.
     """
     spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)

@@ -1,7 +1,6 @@
 """The terms that the exponents multiply: summands of the log predictive, with exact leave-one-out.
 
-Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. A :class:`TermSet` adds further
-terms.
+Naive Bayes adds the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column, (row, class, term), for learned rows, without the row in its own class.
-
-    A row changes only the posterior of its class. So the terms of other classes are the predictive of the full
-    posterior. The term of the row's own class is a ratio of two normalizers. The scale of a prior that was scaled to
-    the data is not changed. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    """The log predictive of each column for learned rows, (row, class, term). The term of a row for its own class is
+    computed without this row. A row changes only the posterior of its class. So the terms of other classes are
+    predictives under the full posterior. The term of the row's own class is a ratio of two normalizers. The scale of a
+    prior that was scaled to the data is not changed. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`,
+    if known.
 
     Raises
     ------
@@ -147,7 +146,7 @@ class TermSet:
 
     @cached_property
     def forests(self) -> Forests | None:
-        """The average over all forests; ``None`` without forests."""
+        """The average over all forests; ``None`` if the model has no forests."""
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None
@@ -181,7 +180,7 @@ class TermSet:
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the learned exponents, in the order of the terms. The term of the trees comes last.
 
-        The exponent of the trees is 1 in their own member of an average, and otherwise 0.
+        The exponent of the trees is 1 in one member of an average, and 0 in all other members.
         """
         by = spec.by == "class"
         if spec.by == "model":
@@ -205,7 +204,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """Keys of the learned terms, independent of the names of columns."""
+        """Identifiers of the learned terms, which do not depend on the names of columns."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
@@ -246,7 +245,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """The added terms of rows, (row, class, term); missing cells contribute 0.
+        """The terms that are added to the terms of columns, (row, class, term); missing cells contribute 0.
 
         ``which`` is the number of new rows, or the labels of learned rows. The terms of a learned row for its own class
         are computed without this row.
@@ -282,10 +281,9 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
-
-    If all columns share one exponent, their terms are summed. If exponents differ by class, each term is divided (on
-    the log scale, subtracted) by its mean over classes.
+    """The terms that are multiplied by exponents, (row, class, term). All parameters of columns are integrated out. If
+    all columns share one exponent, their terms are summed. If exponents differ by class, :func:`relative` is applied to
+    the terms.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -298,7 +296,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms that the exponents multiply, from the terms of columns and the added terms."""
+    """Combine the terms of columns and the added terms into the terms that are multiplied by exponents."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)
@@ -306,8 +304,8 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 
 
 def relative(found: Array, axis: int = 1) -> Array:
-    """Each term minus the log of the mean of exp(term) over classes. So a deviation per class does not depend on the
-    units of the column, which shift the log density.
+    """Each term minus the log of the mean of exp(term) over classes. A change of the units of a column shifts the log
+    density, but not the result.
     """
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)

@@ -1,8 +1,9 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous arrays. A loop
-obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table, and
-the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
+Most loops (:func:`loop`) have an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous
+arrays. A loop obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of
+a table, and the results of blocks are joined in order. So every bit of a result is independent of the number of
+threads.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def slices(n_rows: int, size: int = ROWS) -> list[slice]:
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Divide rows into slices of about ``CELLS`` cells, and of ``least`` to ``ROWS`` rows."""
+    """Divide rows into slices with about ``CELLS`` cells and between ``least`` and ``ROWS`` rows each."""
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 
@@ -122,7 +123,7 @@ _limited = Lock()
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Limit the matrix library and :func:`each` to one thread, until no caller is inside this context."""
+    """Limit the matrix library and :func:`each` to one thread while any caller is inside this context."""
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
     try:
@@ -170,5 +171,5 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
 
 
 def cells(x: Array) -> Array:
-    """Convert to bytes or doubles."""
+    """Convert a table to contiguous bytes or doubles."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)

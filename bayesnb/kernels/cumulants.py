@@ -15,7 +15,7 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z) for z >= ``SHIFT``.
+    """Return three numbers for z >= ``SHIFT``: the remainder of Stirling's formula; ψ(z) - ln z; and ψ'(z).
 
     See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     """
@@ -84,8 +84,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) hold the parameters a with ln a
-    and R(a).
+    ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold three numbers: a parameter a, ln a, and R(a),
+    the remainder of Stirling's formula. ``own`` is NaN if a cell is missing.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

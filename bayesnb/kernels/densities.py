@@ -25,10 +25,10 @@ TILE = 64
 class Students:
     """Student-t log densities: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    Up to ``RUN`` columns of equal power form a run. The product of 1 + z² over the columns of a run needs only one
-    logarithm. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the run of
-    each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with 0.
-    ``in_order`` holds location, low, scale and top of the sorted columns.
+    Up to ``RUN`` columns with the same ``power`` form a run. The product of 1 + z² over the columns of a run needs only
+    one logarithm. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the
+    run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with
+    0. ``in_order`` holds location, low, scale and top of the sorted columns.
     """
 
     location: Array
@@ -61,9 +61,9 @@ class Students:
         return np.where(np.isnan(away), 0.0, value)
 
     def summed(self, x: Array, codes: Array | None = None) -> Array:
-        """Sums over columns, (row, class); NaN adds nothing.
+        """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        If ``codes``, the classes of learned rows, are given, the sums are leave-one-out densities in the row's own
+        If ``codes``, the classes of learned rows, are given, the sums are leave-one-out log densities in the row's own
         class, (row,): Σ_j [top + power ln(1 - z²)], or NaN if any z² is 1 or more.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
@@ -105,7 +105,8 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write ``product``, ∏ (1 + sign z²) - 1 over the columns of each run, and ``lead``, Σ top over all columns.
+    """Write two outputs: ``product`` is ∏ (1 + sign z²) - 1 over the columns of each run, and ``lead`` is Σ top over
+    all columns.
 
     ``row`` are positions of rows, ordered by class. If ``own`` is given, only this class is computed for each row.
     """
@@ -237,8 +238,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        A code of -1 adds nothing. Stored cells of a sparse matrix are ones. ``None`` means that the axis "value" of the
-        table is the row.
+        A code of -1 adds nothing. Stored cells of a sparse matrix are ones. If ``codes`` is ``None``, the axis "value"
+        of ``table`` is the row.
     table : array (..., value, class, column)
     """
     if codes is None:
@@ -291,7 +292,9 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each preceded by zeros for a missing value; return starts and result."""
+    """Concatenate the tables of all columns, each after a line of zeros for missing values; return the starts and the
+    result.
+    """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
     wide = np.zeros((len(each), columns, n_values + 1, -(-n // multiple) * multiple))

@@ -27,7 +27,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array) -> bool:
-    """Whether any of :func:`extremes` is true."""
+    """Whether :func:`extremes` is true for any cell."""
     if x.dtype.kind != "f":
         return False
     if not blocks.worthwhile(x.size):
@@ -52,7 +52,7 @@ def extremes(x: Array) -> Array:
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Convert a table of whole numbers up to 32,767 to two bytes, -1 if NaN; return also the largest number.
+    """Convert whole numbers from 0 to 32,767 to integers of two bytes, and NaN to -1; return also the largest number.
 
     Return ``None`` if a cell has any other value.
     """
@@ -64,7 +64,7 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes; return the largest code, or -2 if a cell is not a small whole number."""
+    """Write the integers to ``found``; return the largest one, or -2 if a cell is not a whole number up to 32,767."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
@@ -122,7 +122,6 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _mark(x: Array, low: Array, found: Array) -> bool:
-    """Mark values in ``found``; return whether a value is outside the range of ``found``."""
     outside = False
     for i in range(len(x)):
         for j in range(x.shape[1]):
@@ -146,7 +145,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """Code of each cell, looked up in ``table`` (column, place).
+    """The code of each number of ``x``, looked up in ``table`` (column, place).
 
     If each number equals its code, ``x`` itself is returned.
     """
@@ -175,7 +174,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """The entry of ``paths`` (edge + 1,) at the number of edges that are at or below each number; -1 for NaN."""
+    """Count the edges at or below each number; return the entry of ``paths`` (edge + 1,) at this count, -1 for NaN."""
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 
@@ -208,9 +207,9 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops, (row, tree), in binary trees with one question per depth.
+    """The node in which each row stops, (row, tree), in binary trees with one split per depth.
 
-    See :class:`bayesnb.dependence.partitions.Partitions`. A row stops at a code below 0.
+    See :class:`bayesnb.dependence.partitions.Partitions`. A row stops at a split whose column has a code below 0.
 
     Parameters
     ----------

@@ -142,7 +142,6 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    """Weight of each pair of cells from any two columns, (class, cell, cell)."""
     # Let z be the indicators of the cells of a row. Then the weights are Σ w z zᵀ over the rows of a class.
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
@@ -165,7 +164,7 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """For each block of rows, sums of deviations from a value v per class and column, (class, 8, column).
+    """For each block of rows, sums of weights and of deviations from a value v, (class, 8, column).
 
     The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
     rounding error; and the weight of the values other than 0. NaN adds nothing.
@@ -253,7 +252,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """The same bits as :func:`_moments`, because a cumulative sum adds row by row."""
+    """Return the same bits as :func:`_moments`: a cumulative sum adds row by row, too."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -1,4 +1,4 @@
-"""Loops over classification trees. These loops have no numpy form."""
+"""Loops over classification trees. These loops have no equivalent in numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_DEPTH = 64
 
 @loop
 def mixed(key: np.uint64) -> np.uint64:
-    """A hash of 64 bits (the finalizer of SplitMix64: Steele, Lea and Flood 2014)."""
+    """A hash of 64 bits (the finalizer of SplitMix64, see Steele, Lea and Flood 2014)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -30,12 +30,12 @@ def grow(
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
     the keys of the rows on the left and on the right breaks ties. If several adjacent cuts divide the rows in the same
-    way, the middle cut is made. If two cuts are in the middle, the cut closer to the centre of the column is made; at
-    equal distance, the hashes of the left and of the right decide.
+    way, the middle cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If
+    two middle cuts are equally close to the centre, hashes of the rows decide.
 
-    Two cuts of a column can have equal hashes, or the rows on the left and on the right of two middle cuts can have
-    equal sums of keys. Then the cuts differ only in the names of levels or in the direction of the column (x or -x).
-    Such a column is not cut.
+    A column is not cut if two cuts have equal hashes, or if the rows on the left and on the right of two middle cuts
+    have equal sums of keys. Cuts with equal hashes or sums differ only in the names of levels or in the direction of
+    the column (x or -x).
 
     Parameters
     ----------
@@ -242,7 +242,9 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The log evidence with the rows of ``counts``, minus the log evidence without ``weight`` in class ``own``."""
+    """The log evidence of ``counts``, minus the log evidence after ``weight`` is subtracted from the count of class
+    ``own``.
+    """
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]

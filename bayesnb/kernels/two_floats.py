@@ -1,6 +1,6 @@
 """Numbers represented as the sum of two floats.
 
-The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971).
+The rounding error of a sum or a product of two floats is exactly a float (Knuth, TAOCP 4.2.2, and Dekker 1971).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def rounded_once(a: float, b: float, c: float) -> float:
-    """a b + c, rounded once (a fused multiply-add); only in compiled loops."""
+    """a b + c, rounded only once (a fused multiply-add), in compiled loops."""
     raise NotImplementedError
 
 

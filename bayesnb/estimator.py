@@ -675,8 +675,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        By every method of the result, if the chains did not converge. By a method that predicts, if a class probability
-        has a Monte Carlo standard error above 0.01.
+        By every method, if the chains did not converge. By a prediction, if a class probability has a Monte Carlo
+        standard error above 0.01.
 
     Examples
     --------

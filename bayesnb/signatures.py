@@ -1,4 +1,4 @@
-"""Types and choices of parameters from signatures, descriptions from docstrings."""
+"""Read types and choices of parameters from signatures, and descriptions of parameters from docstrings."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. MODEL is a model
-    file; the row is then in the table NEW, or is given by its values. The entries sum to the total. Missing values add
-    nothing; for each missing value, the expected information about the class is shown.
+    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. If MODEL, a model
+    file, is given instead, the row is in the table NEW, or is given by its values. The entries sum to the total.
+    Missing values add nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
@@ -198,7 +198,7 @@ def watch(
 ) -> int:  # fmt: skip
     """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
 
-    The stream may be checked after every row, without more false alarms. If the rows hold the class, the class
+    Checking the stream after every row does not make false alarms more probable. If the rows hold the class, the class
     frequencies and the distribution of each column in each class are watched. If the rows do not hold the class, only
     columns of levels and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
     """

@@ -114,8 +114,8 @@ def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been learned from the start.
 
     The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
-    the file again and learns the further rows into the changed model. Rows from stdin cannot be read again; if the file
-    has changed, the command fails and writes nothing.
+    the file again and learns the further rows into the changed model. Rows from stdin cannot be read again: if the
+    model file has changed, the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -165,8 +165,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     With a --dependence, the exponents of the first model are kept. A dependence also counts rows, for example per pair
-    of levels. The counts of all models are added if they have the same cells; otherwise, the counts of the first model
-    are kept unchanged.
+    of levels. If all models count in the same cells, the counts are added; otherwise, the counts of the first model are
+    kept.
     """
     from bayesnb import learning
 

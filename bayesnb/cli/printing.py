@@ -140,9 +140,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """A bar of length ``share``: to the right if positive, to the left if negative, with an arrow at the end if
-    infinite.
-    """
+    """A bar of length ``share``: to the right if positive, to the left if negative, an arrow if infinite."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

@@ -199,7 +199,7 @@ def class_of(clf: Classifier, text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """Rows as a table of the columns of ``X``."""
+    """A table of the rows, with the columns of ``X``."""
     import pandas as pd
 
     columns = {}

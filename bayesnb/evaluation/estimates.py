@@ -318,8 +318,7 @@ def compare_estimates(
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by five folds; with 65,536 rows or more,
         by two. If at most a fifth of all rows is scored, all scored rows are held out of a single fit. With up to 600
-        rows, fitting "auto" or "auto-counts" itself predicts held-out rows by five folds, and these predictions are
-        scored.
+        rows, "auto" and "auto-counts" are scored on rows that their own fits held out.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
@@ -436,7 +435,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """log p(c | x), (row, class), of rows that fitting an average held out; ``None`` if some rows were not held out."""
+    """log p(c | x), (row, class), of rows that the fit of an averaged model held out; ``None`` if some were not."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -1,4 +1,4 @@
-"""Compare the uncertainty of class probabilities, as stated by any method, with the exact answer.
+"""Compare the uncertainty that a method states for class probabilities with the exact uncertainty.
 
 On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
 x, θ) and its exact posterior given the table and the row are known. A method is scored by the distance of its
@@ -131,7 +131,7 @@ def members(classifier: Any, times: int = 100) -> Method:
 
 
 def laplace(C: float = 1.0) -> Method:
-    """Logistic regression with a Normal around the mode of its posterior (MacKay 1992 and Bishop 2006, 4.5)."""
+    """Logistic regression, whose posterior is approximated by a Normal (MacKay 1992 and Bishop 2006, 4.5)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from scipy.special import expit
@@ -309,8 +309,8 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
-    probability. So quantiles at the ranks q (m + 1) of the m draws have the nominal coverage if these ranks lie between
-    1 and m. If a rank lies outside, the interval from the smallest to the largest draw has the coverage (m - 1) / (m +
+    probability. So the interval between two quantiles has the nominal coverage if the ranks of the quantiles, q (m +
+    1), lie between 1 and m. The interval from the smallest to the largest of m draws has the coverage (m - 1) / (m +
     1).
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)

@@ -54,7 +54,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels_of(
     n: int, width: float, height: float, columns: int | None = None, sharex: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``n`` panels, whose size is in inches, and with room for a legend on the right."""
+    """A figure with ``n`` panels of ``width`` by ``height`` inches, and room for a legend on the right."""
     across = min(n, columns or (1 if n == 1 else 2 if n <= 4 else 3))
     down = -(-n // across)
     figure = new_figure(1.4 + width * across * (1 if across == 1 else 0.75), 0.6 + height * down)

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Each preset uses a plug-in estimate, and counts or smooths the classes like the library that it reproduces. Most of
-these libraries replace small probabilities by a constant; parameters that ask for such a replacement raise an error.
-Intervals, exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except
-for numbers in :func:`weka`.
+Each preset uses a plug-in estimate, and counts or smooths the classes like the library that it reproduces. Most of the
+libraries replace small probabilities by a constant. Parameters that request this replacement raise an error. Intervals,
+exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
+numbers in :func:`weka`.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels of a column are the seen
     levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance without sample
-    weights, and in ``partial_fit`` only from the rows of the last call. Here the variances are computed from all
-    learned rows, with sample weights.
+    weights, and in ``partial_fit`` only from the rows of the last call. Here the largest variance is computed with
+    sample weights, from all learned rows.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def sklearn(
 def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
     """``naiveBayes`` of the R package e1071.
 
-    Text, categories, True and False are smoothed by ``laplace``, numbers have the variance with divisor N - 1, and
-    class probabilities are relative frequencies. Unseen levels are skipped.
+    ``laplace`` smooths text, categories, True and False. The variance of numbers has the divisor N - 1. Class
+    probabilities are relative frequencies. Unseen levels are skipped.
 
     Parameters
     ----------
@@ -235,9 +235,9 @@ def weka() -> BayesianNB:
 
     Notes
     -----
-    In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
-    both are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above the mean
-    of every class, or more than about 18 standard deviations below it. Weka's options ``-K`` and ``-D`` have no
+    In Weka, no factor of a probability is below 1e-75. A difference of two distribution functions loses digits if both
+    are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above the mean of
+    every class, or more than about 18 standard deviations below it. Weka's options ``-K`` and ``-D`` have no
     counterpart.
 
     Examples

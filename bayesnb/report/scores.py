@@ -1,4 +1,4 @@
-"""The sections about scores: the scorecard, the comparison of estimates, calibration, and evidence."""
+"""The sections about scores: the scorecard, the comparison of estimates, calibration, and marginal likelihoods."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def estimates(compared: Comparison) -> Section:
 
 
 def four_estimates(compared: Comparison) -> Section:
-    """The estimates and the models with dependence in a short table, and the regret of plugging in."""
+    """A short table of the estimates and the models with dependence, and the regret of plugging in."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {
@@ -167,7 +167,7 @@ def four_estimates(compared: Comparison) -> Section:
 
 
 def more_rows(found: pd.DataFrame) -> Section:
-    """The expected loss and the regret of a plug-in after further rows."""
+    """The expected loss after further rows, and the regret of a plug-in."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
     since = {0.0: "already now", np.inf: "at none of these sizes"}
     needed = ", ".join(

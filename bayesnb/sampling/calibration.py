@@ -99,11 +99,11 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """Plot the empirical minus the uniform distribution function of the ranks, in one panel per quantity.
+        """Plot the distribution function of the ranks minus the uniform one, in one panel per quantity.
 
         The posterior is too narrow if the line is first above and then below 0. The posterior is too wide if the line
-        is first below and then above 0. The posterior is shifted if the line stays on one side. ArviZ marks unlikely
-        points and shows p-values.
+        is first below and then above 0. The posterior is shifted if the line stays on one side of 0. ArviZ marks
+        unlikely points and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit

@@ -77,7 +77,7 @@ def sample(
     thin : int
         Number of steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, with row weights. Chains start at the labels ``seen``. See
+        Labels that may be wrong, with row weights. Each chain starts with the labels in ``seen``. See
         :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
 
     Raises

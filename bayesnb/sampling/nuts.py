@@ -97,8 +97,7 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    Two kinds of covariances are not 0: between probabilities of one simplex, and between entries of one vector
-    parameter.
+    All covariances are 0, except between probabilities of one simplex, and between entries of one vector parameter.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

@@ -186,7 +186,8 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the groups that describe rows, (chain, draw, row, ...); ``wanted`` are names from ``OF_ROWS`` and "columns".
+    """Make the groups that describe rows. ``wanted`` holds the names of the groups, and "columns" if columns are
+    wanted.
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
     ``loo`` estimates p(y_i | x_i, all other rows).

@@ -104,7 +104,7 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the draws that leave one cell out of the posterior, by Pareto-smoothed importance sampling.
+    """Importance weights (Pareto-smoothed) that turn posterior draws into draws given all cells but one.
 
     The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
     fitted to them. ``weight`` (cell,) is how often each cell was learned.
@@ -164,7 +164,9 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose the variables ``names``, by default all, of the posterior group of a tree (Vehtari et al. 2021)."""
+        """Diagnose the variables ``names``, by default all variables, in the posterior group of ``tree`` (Vehtari et
+        al. 2021).
+        """
         import arviz as az
 
         posterior = tree["posterior"].dataset

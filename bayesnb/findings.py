@@ -179,7 +179,7 @@ class Remarks:
 
     @property
     def names(self) -> str:
-        """The first names of columns, and the number of further columns."""
+        """The names of the first columns, and the number of the other columns."""
         return self._listed(str)
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -626,7 +626,7 @@ SCALE = 10
 
 
 def _labels(labels: pd.Series) -> Labels | None:
-    """The classes of the labelled rows; ``None`` if the column has one class, or too many values for labels."""
+    """The classes of the labelled rows; ``None`` if there is one class, or too many."""
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Functions that make a classifier from rows. The arguments are not changed.
+"""Functions that make a classifier from rows. The functions do not change their arguments.
 
 ``before`` is the classifier before the new rows, or ``None``.
 """
@@ -51,9 +51,9 @@ class Learned:
     """Everything learned from some rows. ``a + b`` is learned from the rows of a and b; ``a * 0.9`` multiplies row
     weights.
 
-    ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` counts the cells of shapes and pairs; it is
-    empty without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist
-    without rows, because the user or the type of the labels names them.
+    ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` holds counts for the dependence; it is empty
+    without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist without
+    rows, because the user or the type of the labels names them.
     """
 
     schema: Schema

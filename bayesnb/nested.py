@@ -50,7 +50,7 @@ def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
 
 
 def deep_params(name: str, value: Any) -> dict[str, Any]:
-    """The nested parameters of a value, such as a family, by their paths."""
+    """The nested parameters of a value, such as a family, by path."""
     found: dict[str, Any] = {}
     for key, inner in _parts(value).items():
         if isinstance(key, str):

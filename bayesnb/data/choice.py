@@ -156,7 +156,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of dates, such as the month, that predict the class best if the column is the only feature.
 
     Sets of parts are compared by the exact leave-one-out log score. Elapsed time alone is chosen if its score is at
-    most 3 nats below the best score. Otherwise, the smallest set within 1 nat of the best score is chosen.
+    most 3 nats below the best score. Otherwise, the smallest set of parts within 1 nat of the best score is chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -191,7 +191,7 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
     """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian.
 
-    With this column alone, the exact leave-one-out log score of intervals must be more than 3 nats above that of a
+    With this column alone, the exact leave-one-out log score must be more than 3 nats higher for intervals than for a
     Gaussian.
     """
     table, scores = Table.of({column.name: column.values}), []

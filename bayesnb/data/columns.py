@@ -186,7 +186,7 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """Convert masked arrays, with masked cells as missing, and arrays of numpy's string type."""
+    """Convert masked arrays and arrays of numpy's string type to objects; masked cells become missing."""
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
         cells = np.array(values.data, float if numbers else object)

@@ -79,7 +79,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique names of the columns. A bag of words read from a text column has only the name of this column."""
+        """Unique names of the columns; a bag of words from a text column has only this column's name."""
         return self.columns if self.text is None else self.source
 
     @property

@@ -39,7 +39,7 @@ def streams(source: Any) -> bool:
 
 
 def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Statistics:
-    """Compute sufficient statistics of a table of any size. All engines agree up to rounding.
+    """Compute sufficient statistics of a table of any size. All engines give the same statistics up to rounding.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a cell that the column's family cannot read. The error message names the part of the table.
+        For a cell that the column's family cannot read. The error names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
@@ -120,8 +120,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. The frames begin with the columns
-    ``keep`` of the table.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. The returned frames begin with the
+    columns ``keep`` of the table.
     """
     match arrow.engine_of(source):
         case "dask":

@@ -94,7 +94,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """Drop the features that need all parts of a table.
 
-    A family of numbers waits for all parts, because a column of text may turn out to hold numbers or dates.
+    Families of numbers need all parts, because a column of text may turn out to hold numbers or dates.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -449,8 +449,8 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns the table has.
 
-    A bag of words may lack some of its columns. Other than a bag of words, a feature with absent columns is left out if
-    one of its columns is ``known``.
+    A bag of words may lack some of its columns. If a feature is not a bag of words, has absent columns and has a column
+    in ``known``, it is left out.
 
     Raises
     ------

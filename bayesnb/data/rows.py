@@ -93,7 +93,6 @@ class TrainingRows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> TrainingRows:
-        """The rows with a weight above 0."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
@@ -153,7 +152,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace column names in ``wanted`` by the columns; the last item is the table without these columns.
+    """Return the values of ``wanted``, with columns in place of column names, and the rest of the table.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """

@@ -42,7 +42,7 @@ class Unlabelled:
     weight : float
         The weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
-        Number of starting points of EM. The solution with the largest objective is kept.
+        Number of starting points of EM. EM keeps the solution with the largest objective.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Missing:
     Parameters
     ----------
     family : Family, Binned, Text or a reading, optional
-        Family of the values, or a reading of the cells. By default, the type of the column decides.
+        Family of the values, or a reading of the cells. By default, the type of the column decides the family.
     prior : Beta
         Prior of the probability that a cell is missing.
 
@@ -222,7 +222,7 @@ def name_of(what: Any) -> str:
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values; ``None`` if the type of the column decides."""
+    """The specification of the values; ``None`` if the type of the column decides the family."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
@@ -267,8 +267,8 @@ class BestFamily:
     Notes
     -----
     With more columns than rows, the score can be too optimistic: evaluate
-    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows instead. ``docs/how-to/choose-a-family.md``
-    compares the two criteria.
+    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows. ``docs/how-to/choose-a-family.md`` compares the
+    two criteria.
 
     Examples
     --------

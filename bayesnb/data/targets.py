@@ -256,7 +256,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array. If a label is text, it is an array of objects, because numpy may truncate text."""
+    """Distinct labels as an array. If a label is text, the array has dtype object, because numpy may truncate text."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 

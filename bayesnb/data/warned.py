@@ -415,9 +415,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether ``X`` looks ordinal-encoded: every column of floats holds exactly 0, 1, … up to its maximum, and a
-    maximum exceeds 1.
-    """
+    """Whether ``X`` looks ordinal-encoded: every column of floats holds exactly 0, 1, … up to its maximum."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False

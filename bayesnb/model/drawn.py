@@ -217,7 +217,7 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The effective number of draws of :meth:`log_joint_at`, (row,), if ``n`` are drawn.
+        """The effective number of draws for each row, (row,), if :meth:`log_joint_at` takes ``n`` draws.
 
         This number is the smallest effective number of draws over all parameters, times (Σ w)² / (n Σ w²), with the
         weights w = p(x | θ) (Kish 1965).

@@ -273,7 +273,6 @@ class Posterior:
 
     @property
     def fitted(self) -> Posterior:
-        """The posterior that follows from the statistics."""
         return self
 
     @property
@@ -514,8 +513,8 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
-        A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
-        With a ``point``, a shared prior that was learned from the row still includes the row.
+        A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
+        ``point`` is given, a shared prior that was learned from the row still includes the row.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

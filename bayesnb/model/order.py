@@ -28,12 +28,12 @@ class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the number of rows in its column that have the same value. In a column of numbers,
-    the hash includes two more counts, without their order: the rows with smaller values, and the rows with larger
-    values. The key of a column is the sum of the keys of its cells. The key of a row is a sum over its cells, including
-    its label: hashes of the keys of the cell and its column. Then the key of each cell is combined with the sum of the
-    keys of all rows with the same value. Keys of rows and of cells are recomputed alternately (colour refinement,
-    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A row of weight 2
-    counts as two rows.
+    the hash also includes how many rows have smaller and how many have larger values; x and -x get equal hashes. The
+    key of a column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its
+    label. The hash of a cell combines the keys of the cell and its column. Then the key of each cell is combined with
+    the sum of the keys of all rows with the same value. Keys of rows and of cells are recomputed alternately (colour
+    refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A row of
+    weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose an end of a column of numbers by the keys of the rows; return whether it is the high end. For ``-x``,
-        the same rows are at the chosen end.
+        """Choose an end of a column of numbers by the keys of the rows; return whether the high end is chosen. For
+        ``-x``, the same rows are at the chosen end.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -180,7 +180,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, a hash of two sums, without their order: over the cells below, and over the cells above."""
+    """For each cell, a hash of the sums over lower and over higher cells, regardless of their order."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -63,7 +63,7 @@ def each[T](
     """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` gets the family and, from
     each mapping in ``given``, the joined values of the features.
 
-    Stacks are smaller for larger ``n_rows``. ``naming`` names a feature in errors.
+    Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for family, names in ((one, every[k : k + size]) for one, every in stacks for k in range(0, len(every), size)):
@@ -89,7 +89,7 @@ def by_name(
     *given: Mapping[Any, Any],
 ) -> dict[Any, Any]:
     """The answers of :func:`each` by feature, in the order of the first mapping in ``given``. An answer must have as
-    many columns as its features.
+    many columns as the stack's features have.
     """
     answers: dict[Any, Any] = dict.fromkeys(given[0])
     for names, answer in each(stacks, n_rows, ask, naming, *given):

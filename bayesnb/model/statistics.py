@@ -63,7 +63,7 @@ def part_of(data: Data, rows: Array | slice) -> Data:
 
 @contextmanager
 def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
-    """Add the feature, class, column and level to the message of an error."""
+    """Add feature, class, column and level to an error message."""
     try:
         yield
     except NoClosedFormError:

@@ -65,7 +65,7 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the bytes of a model file. Return its metadata ("digest", "format", "version" and "content") and its arrays.
+    """Read the bytes of a model file. Return the metadata ("digest", "format", "version" and "content") and the arrays.
 
     Raises
     ------

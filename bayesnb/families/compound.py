@@ -179,7 +179,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family is sampled, or reads whole rows, levels or a second column."""
+    """Raise an error if a family needs sampling, or reads whole rows, levels or a second column."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip

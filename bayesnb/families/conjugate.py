@@ -233,7 +233,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ask: Callable[..., list[Array]],
         shares: list[Any],
     ) -> Array:
-        """Sum ``ask`` over the cells of each row, (sum, row, class)."""
+        """Sum the values of ``ask`` over the cells of each row, (value, row, class)."""
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
@@ -492,7 +492,7 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield for each block of rows: its weight, Σ d, and the maximum over θ of its log-likelihood."""
+    """Yield for each block of rows: weight, Σ d, and the maximum over θ of the log-likelihood."""
     # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
     # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     for tally in tallies(family, x, members):

@@ -17,7 +17,7 @@ BESIDE = 2.0**-32
 
 @dataclass(frozen=True, eq=False)
 class Dyadic:
-    """Intervals of a real column, made by repeated halving, ``depth`` times.
+    """Intervals of a real column, made by halving the column ``depth`` times.
 
     The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
     lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two

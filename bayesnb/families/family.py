@@ -214,7 +214,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def one_term(self) -> bool:
-        """Whether the columns are dependent given the class, and so form one term."""
+        """Whether the columns are dependent given the class, and so form one term of the model."""
         return self.term != "cell"
 
     @property

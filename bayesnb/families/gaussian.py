@@ -88,7 +88,6 @@ _DRAWN_FROM = 2**16
 
 
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """``log_normals`` for many draws, as a matrix product."""
     # The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So the mean of
     # the draws of μ in the class is first subtracted from x and μ. The differences are divided by the typical standard
     # deviation of the class.
@@ -359,7 +358,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density is per unit of x. Tables show the median of x, exp(μ), and the standard deviation of ln x.
+    The density refers to x, not to ln x. Tables show the median of x, exp(μ), and the standard deviation of ln x.
 
     Parameters
     ----------

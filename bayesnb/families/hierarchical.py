@@ -60,7 +60,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """The PyMC variables of ``likelihood``, from the variables of this family."""
+        """Convert the variables of this family to the PyMC variables of ``likelihood``."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
@@ -100,8 +100,8 @@ class LearnedShares(Declared):
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
     of the strength, this weight has a uniform prior on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha``
     is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
-    ``strength`` is the prior median, in rows. The default of ``strength`` is the number of levels. With the default,
-    equal pooled probabilities give Laplace's rule.
+    ``strength`` is the prior median, in rows. The default of ``strength`` is the number of levels. With the default
+    strength, equal pooled probabilities give Laplace's rule.
     """
 
     alpha: Any = 1.0
@@ -137,8 +137,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths. Sharing makes the columns dependent: they form one
-        term.
+        Whether columns share the distribution of their strengths. Sharing makes the columns dependent and joins them
+        into one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -321,7 +321,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether columns share the scale of their spreads. Sharing makes the columns dependent: they form one term.
+        Whether columns share the scale of their spreads. Sharing makes the columns dependent and joins them into one
+        term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

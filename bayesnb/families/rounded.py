@@ -31,9 +31,8 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
     The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature,
     with errors of about 1e-12. If the unit is small relative to the standard deviation, the predictive is the
-    predictive density of :class:`Gaussian` times the unit. In a class with few distinct values, the predictives of
-    ``Rounded`` and ``Gaussian`` differ. If all values of a class are equal, the density is finite, and the estimated
-    standard deviation is below about one unit.
+    predictive density of :class:`Gaussian` times the unit. If all values of a class are equal, the density is finite,
+    and the estimated standard deviation is below about one unit.
 
     Parameters
     ----------

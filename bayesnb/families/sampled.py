@@ -525,7 +525,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables that NUTS samples are in units of (x - m) / s, so the units of the column do not matter."""
+        """NUTS samples variables in units of (x - m) / s, so the units of the column do not matter."""
         import pymc as pm
 
         shape = prior.m.shape

@@ -238,8 +238,8 @@ class Prior(Belief):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         """Add the variable to the open PyMC model; return a tuple if θ has several parts.
 
-        ``name`` maps a parameter, such as "theta" or "mu", to the full name of a variable. Improper priors have no
-        variable.
+        ``name`` maps a parameter, such as "theta" or "mu", to the full name of a variable. An improper prior has no
+        PyMC variable.
         """
 
     learned_from_classes: ClassVar[tuple[str, ...]] = ()

@@ -168,7 +168,7 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes above a cell, as a prior for one row in that cell.
+    """The part of a tree that predicts one row in a given cell: the nodes above this cell.
 
     ``own`` and ``close``, (..., depth), are distributions of the share of the half that contains the cell: ``own`` if
     the node splits, ``close`` if it stops.
@@ -269,7 +269,10 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand to (class, column, node). ``cells`` (column, cell) are weights, 0 for cells that hold no values."""
+        """Expand the prior to (class, column, node).
+
+        ``cells`` (column, cell) are weights, 0 for cells that hold no values.
+        """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
             pooled = left / (left + right)

@@ -135,7 +135,7 @@ class Integrand:
         return first @ self.count - self.kappa * mu * inverse[:, 0], second @ self.count + self.kappa
 
     def peaks(self, log_sd: Array) -> Array:
-        """The maximizing μ at each λ, by bracketed Newton steps."""
+        """The μ that maximizes the integrand at each λ, by bracketed Newton steps."""
         ends, sd = np.append(self.centre, 0.0), np.exp(log_sd)
         low, high = np.full(len(log_sd), ends.min() - 1.0), np.full(len(log_sd), ends.max() + 1.0)
         mu = np.full(len(log_sd), self.count @ self.centre / max(self.kappa + self.count.sum(), self.kappa))
@@ -360,7 +360,7 @@ class RoundedNormal(Prior):
 
     The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
     The interval of a value is [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to
-    the nearest. Integrals over μ and σ are sums over nodes, with errors of about 1e-12.
+    the nearest.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The
-    formulas need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the
+    methods need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the
     weight of the rows; their mean, as the sum of two floats; and their scatter about the mean (``None`` for a single
     row).
     """
@@ -107,7 +107,8 @@ class UnknownPrecision(Located):
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2). L is not divided by its maximum.
 
-        If ν is large, each log normalizer is far larger than their difference, so the difference is computed directly.
+        If ν is large, the two log normalizers are far larger than their difference, so the difference is computed
+        directly.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):

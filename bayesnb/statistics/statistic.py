@@ -131,7 +131,7 @@ class Statistic(ABC):
         return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
 
     def named_as(self, other: Self) -> Self:
-        """Take over the names (levels, words) of ``other``."""
+        """Use the names (levels, words) of ``other``."""
         return self
 
     def settled(self, before: Self) -> Self:

@@ -1,4 +1,4 @@
-"""Questions to a fitted model, one in each file: its formula, its errors and its result."""
+"""Questions to a fitted model. Each file holds one question: the formula, the errors and the result."""
 
 from importlib import import_module
 from pkgutil import iter_modules

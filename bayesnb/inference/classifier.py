@@ -267,7 +267,7 @@ class Classifier(FittedModel):
         return replace(self, believed=self.believed.with_estimate(estimate))
 
     def with_draws(self, drawn: DrawnPosterior) -> Classifier:
-        """A classifier with these draws as its posterior.
+        """A classifier whose posterior consists of the given draws.
 
         Raises
         ------

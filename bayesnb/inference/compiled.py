@@ -33,7 +33,7 @@ class CompiledClassifier:
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
     second sum is over columns k of zeros and ones, levels, or counts below 256. Rows that the formula does not cover,
     such as rows with a missing cell, are passed to ``classifier``. So predictions, warnings and errors are the same as
-    the classifier's.
+    those of ``classifier``.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x), up to a constant; raise if ``classifier`` must predict the row."""
+        """log p(c, x), up to a constant. Raise an error if the row must be passed to ``classifier``."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """The log density at the centre of each Normal column, then the ``curves``; (class, column) each."""
+    """Six arrays (class, column) of the Normal columns: the log density at the centre, m, low, scale, a and b."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None

@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many known rows conform less than, or as much as, a new row with each class.
+    """For each new row with each class: how many known rows conform less, and how many conform equally.
 
     All arrays are (new row, class). ``less`` counts the known rows that conform less than the new row. ``equal`` counts
     the known rows that conform equally. ``rows`` counts all known rows.
@@ -278,7 +278,8 @@ def conformal(
         The known rows: exactly the learned rows. For "split", rows that were not learned. Weights must be whole
         numbers.
     by_class : bool
-        Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
+        Compare a class with the known rows of that class only (Mondrian). With ``by_class=True``, the guarantee holds
+        within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
         two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. "loo" is as fast as
@@ -293,8 +294,8 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing. For "full" and "loo" also if the class counts differ
-        from the learned rows, a feature is sampled, or the model has a ``dependence``.
+        If a weight is not a whole number, or a label is missing. With "full" or "loo": if the class counts differ from
+        those of the learned rows, a feature is sampled, or the model has a ``dependence``.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
-The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
-naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008).
+For nominal columns and the class probabilities, the set of priors is the *imprecise Dirichlet model* (Walley 1996) of
+the naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008).
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ CELLS = 2**18
 class Bounds:
     """The logarithms f and h of the smallest and largest J ∝ p(class, row), as functions of the share t.
 
-    ln J is a part without t plus a part with t. ``low`` and ``high``, (row, class), are the part without t for the
-    smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells
-    equal to the row's cell. ``seen``, (class, column), is the number of learned cells. ``rows``, (class,), are the
-    class weights, or ``None`` if ``low`` and ``high`` include the class probabilities.
+    ln J is the sum of a part that depends on t and a part that does not. ``low`` and ``high``, (row, class), are the
+    part that does not depend on t, for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class,
+    column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the number of
+    learned cells. ``rows``, (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class
+    probabilities.
     """
 
     low: Array
@@ -247,16 +248,16 @@ def predict_credal(
 ) -> pd.DataFrame:
     """Lower and upper class probabilities under a set of priors, and the undominated classes.
 
-    By default, this is the naive credal classifier (Zaffalon 2002).
+    With the default arguments, the bounds are those of the naive credal classifier (Zaffalon 2002).
 
     Parameters
     ----------
     X : table
         The rows to predict.
     s : float or None
-        The total concentration of the Dirichlet priors in the set, usually 1 or 2. This concentration applies to the
-        classes and to every column of levels or of zeros and ones. Other columns keep their fitted prior. With
-        ``s=None``, the classes and all columns keep their fitted prior.
+        The total concentration of the Dirichlet priors in the set, usually 1 or 2. ``s`` applies to the classes and to
+        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, the classes and all
+        columns keep their fitted prior.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters. The hyperparameters of each class and column vary independently.
     missing : {"ignored", "any"}
@@ -370,7 +371,7 @@ def _bounds(
 
 
 def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
-    """The weight of each level, (class, column, level), and the number of levels per column. 0 and 1 are levels too."""
+    """The weight of each level, (class, column, level), and the number of levels per column (2 for 0/1 columns)."""
     s = classifier.statistics.features[name]
     if isinstance(s, BinaryCounts):
         return np.stack([s.n - s.ones, s.ones], axis=-1), [2] * s.n.shape[1]
@@ -469,7 +470,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 
         def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
-            """The log density of each cell at positions (0 to 1) within the intervals."""
+            """The log density of each cell with the hyperparameters at positions 0 to 1 in their intervals."""
             made = {name: between(pair, share, name == "m" or (pair <= 0).any())
                     for (name, pair), share in zip(pairs.items(), shares, strict=True)}  # fmt: skip
             with np.errstate(all="ignore"):

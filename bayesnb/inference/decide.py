@@ -124,8 +124,8 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, for each row, as bool (row, class).
 
-    Ties go to the earlier class. The mass may fall short by 1e-12, because probabilities are rounded (Berger 1985,
-    4.3.2).
+    The sets are highest-density credible sets (Berger 1985, 4.3.2). Ties go to the earlier class. The probability of a
+    set may be 1e-12 below ``mass``, because probabilities are rounded.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     costs : DataFrame (class, decision)
         The cost of each decision (column) for each true class (row). Decisions may be classes or anything else.
     reject_cost : float, optional
-        The cost of not deciding. A row is left undecided if every decision is expected to cost more.
+        The cost of not deciding. A row is left undecided if every decision has an expected cost above ``reject_cost``.
 
     Returns
     -------

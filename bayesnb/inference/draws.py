@@ -32,7 +32,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws of parameters and exponents. Every pass makes the same draws."""
+    """Exact posterior draws of parameters and exponents. Every iteration yields the same draws."""
 
     believed: Believed
     draws: int
@@ -87,12 +87,12 @@ class PosteriorDraws:
 
 
 def seed_of_rows(seed: Any) -> int:
-    """The seed of the draws given each row. If the seed is a Generator, its state does not change."""
+    """The seed of draws that are conditioned on a row. If ``seed`` is a Generator, its state does not change."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws."""
+    """Probability levels of two quantiles that lie one Monte Carlo error below and above a quantile of n draws."""
     # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
     # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
@@ -135,8 +135,8 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
     With ``given="row"``, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence,
-    exponents or forests are drawn too. Terms of shapes, pairs and joint columns are not drawn: they use their
-    predictive.
+    exponents or forests are drawn too. The parameters of shapes, pairs and joint columns are not drawn but integrated
+    out.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Split the log-odds of a prediction into the prior and one contribution per column.
 
-The words of a row share one θ, so their joint predictive is not a product over words. The factor for the length of the
-row is divided among the words in proportion to their counts.
+The words of a row share one θ, so their joint predictive is not a product over words. The factor that depends on the
+number of words in the row is divided among the words in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of ln θ_k^n, (draw, cell, class)."""
+        """Draws of ln θ_k^n for a word k that occurs n times, (draw, cell, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
@@ -140,7 +140,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
     If parameters of different columns are dependent, the contributions do not add up to the log-odds. The entry
-    "(averaging)" is the difference.
+    "(averaging)" is the log-odds minus the sum of the contributions.
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -272,7 +272,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes."""
+    """Log-likelihoods of words, (..., word, class). Their sum over the words of a row is centred over the classes."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]
@@ -283,8 +283,8 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class). Without a point, ``log_p`` is
-    the log predictive.
+    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class). If ``point`` is None,
+    ``log_p`` is the log predictive.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -333,7 +333,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about the entries of one row that are infinite or outside of their interval."""
+    """Sentences about the contributions in one row that are infinite or outside of their intervals."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():
@@ -386,10 +386,11 @@ def explain(
 
     Notes
     -----
-    With a dependence, the entry of a column is a sum: the log-likelihood ratio times the exponent, the offset, the
-    slope times the value, and shares of the partitions and of the kernel (Aumann and Shapley 1974). Shapes, pairs,
-    joint columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
-    "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging them in.
+    With a dependence, the entry of a column is the log-likelihood ratio times the exponent, plus the offset, plus the
+    slope times the value. The effects of partitions and of the kernel are divided among the columns (Aumann and Shapley
+    1974) and added to their entries. Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the
+    learned correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or dependent
+    parameters instead of plugging them in.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
     log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the

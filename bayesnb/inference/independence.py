@@ -253,7 +253,10 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows."""
+    """Log Bayes factors of dependence given the class, (pair,).
+
+    The Bayes factors have mean 1 over all orders of the rows.
+    """
     # If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
     # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one
     # parameter per class.
@@ -266,7 +269,7 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
 
 
 def _log_bayes_factor_of_order(counts: Array) -> float:
-    """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class."""
+    """Log Bayes factor of monotone dependence within each class: one column rises or falls with the other column."""
     # Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below the cell less
     # the share above it. Let t be the grade of a cell of the second column. Dependence multiplies the probability of a
     # pair of cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Over all

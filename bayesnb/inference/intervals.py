@@ -71,7 +71,7 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Median and equal-tailed interval of p(c | x, θ), where θ has the posterior given the data and the row.
 
-    ``predict_proba`` is the mean of p(c | x, θ) under this posterior. See ``docs/how-to/uncertainty.md``.
+    The mean of p(c | x, θ) under this posterior is ``predict_proba``. See ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------
@@ -82,8 +82,7 @@ def predict_interval(
     method : {"auto", "saddlepoint", "draws"}
         "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses
         "saddlepoint" if it is available and accurate (``docs/theory/saddlepoint.md``), and otherwise exact draws with
-        the estimator's seed (0 by default). If 4,000 draws of all columns do not fit into memory, the log likelihood of
-        each class is drawn by a similar approximation.
+        the estimator's seed (0 by default).
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
@@ -99,8 +98,8 @@ def predict_interval(
     Notes
     -----
     After a fit with unlabelled rows the interval is too narrow, because expected labels count like observed labels.
-    ``sample_posterior(sampler="gibbs", X=X, y=y)`` draws these labels instead. An interval does not include errors that
-    the model cannot represent.
+    ``sample_posterior(sampler="gibbs", X=X, y=y)`` draws the missing labels instead. An interval does not include the
+    error of a wrong model.
 
     Examples
     --------

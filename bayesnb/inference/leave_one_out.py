@@ -53,10 +53,11 @@ def loo(
     Returns
     -------
     DataFrame (row, ...)
-        Let D_i be the data without row i. By row: ``log_density`` is log p(x_i, y_i | D_i), and ``probability`` is p(c
-        | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for each sampled column. By
-        feature: columns (class, term), in nats. The term "(prior)" is log p(c | D_i), and the term of column j is log
-        p(x_ij | c, D_i). All parameters are integrated out. A prior that was scaled to the data keeps its scale.
+        Let D_i be the data without row i. With ``by="row"``: ``log_density`` is log p(x_i, y_i | D_i), and
+        ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
+        each sampled column. With ``by="feature"``: the columns are (class, term), in nats. The term "(prior)" is log
+        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. A prior that
+        was scaled to the data keeps its scale.
 
     Warns
     -----
@@ -115,9 +116,9 @@ SCORED = 2000
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Scores of learned rows, each predicted without itself. Large tables are sampled by the content of rows.
+    """Leave-one-out scores of the learned rows, or of a random sample of 2,000 of them.
 
-    Importance sampling removes the label of the row from the exponents.
+    With a dependence, importance sampling removes the effect of the row's label on the exponents.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The base class of fitted models. Questions are registered as its methods."""
+"""The base class of fitted models. Questions are registered as methods of this class."""
 
 
 class FittedModel:

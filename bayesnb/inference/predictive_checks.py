@@ -49,8 +49,8 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 class Checked:
     """A column that can be checked.
 
-    ``levels`` is the number of levels, 0 for numbers. Rounded values are ``origin`` plus whole multiples of ``unit``.
-    Without rounding, ``unit`` is 0.
+    ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples of
+    ``unit``. Without rounding, ``unit`` is 0.
     """
 
     name: Any
@@ -75,7 +75,7 @@ class Checked:
 def rounding(x: Array) -> tuple[float, float]:
     """The unit to which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
 
-    The unit is the smallest distance of two different numbers, if all distances are multiples of it.
+    The unit is the smallest distance between two different numbers, if all distances are multiples of it.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:
@@ -92,9 +92,9 @@ def rounding(x: Array) -> tuple[float, float]:
 class Check:
     """A test statistic of one column, or of two columns, within a class.
 
-    ``second`` is -1 if there is only one column. ``scale`` makes the test statistic closer to a Normal. ``resolution``
-    is a lower limit of the standard deviation of the test statistic. This limit matters if nearly all replicated tables
-    have the same value.
+    ``second`` is -1 if there is only one column. ``scale`` is a transformation that makes the test statistic more
+    nearly Normal. ``resolution`` is a lower limit of the standard deviation of the test statistic, for the case that
+    nearly all replicated tables have the same value.
     """
 
     statistic: str
@@ -105,7 +105,7 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """All test statistics of the rows of one class, and the values in many tables, (table, check).
+    """The checks of the rows of one class, and the value of each check's test statistic, (table, check).
 
     ``cells``, (table, row, column), are numbers or codes of levels. The same cells are missing in every table.
     """
@@ -213,7 +213,7 @@ def _correlations(x: Array, known: Array) -> Array:
 
 
 def _informations(hot: Array, starts: Array) -> Array:
-    """Mutual information of columns of levels, (table, column, column), from indicators."""
+    """Mutual information of categorical columns, (table, column, column), from one indicator per level."""
     joint = np.swapaxes(hot, 1, 2) @ hot
     rows = np.add.reduceat(joint, starts, axis=2)  # the counts of each level where the second column is known
     n = np.add.reduceat(rows, starts, axis=1)
@@ -254,7 +254,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks. These checks print as one sentence.
+    """Results of predictive checks. The results print as one sentence.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class PredictiveChecks:
     draws : int
         The number of replicated tables.
     threshold : float
-        The distance from which a check fails.
+        The smallest distance at which a check fails.
     unchecked : tuple
         The columns that were not checked: bags of words, counts with an exposure, columns of more than 64 levels.
     """
@@ -366,7 +366,7 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """A table with one row per check, the worst first, and the distance from which a check fails."""
+    """A table with one row per check, the worst first, and the smallest distance at which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     draws, names = len(replicated), [*(column.name for column in columns), None]

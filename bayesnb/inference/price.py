@@ -1,7 +1,7 @@
 """Regret of a plug-in: the increase in posterior expected loss per row if a plug-in replaces full Bayes.
 
 If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss. The
-regret is a sum over classes, so it is exact.
+regret of a row is computed exactly, as a sum over the classes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
         nats. "accuracy": the decrease in the probability of the predicted class. DataFrame: costs as in
-        :meth:`bayesnb.BayesianNB.decide`. The regret is then the increase in the expected cost of the decision.
+        :meth:`bayesnb.BayesianNB.decide`. With a DataFrame, the regret is the increase in the expected cost of the
+        decision.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are not as described. If no rows are passed, and columns depend on each other or each row has its
+        If ``costs`` are not as described. If no rows are passed, but columns depend on each other, or each row has its
         own class prior.
 
     References

@@ -48,7 +48,8 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, the numbers of that feature are the default. Larger numbers repeat the draws of the feature.
+        draws, the defaults are the numbers of draws and chains of this feature. Larger numbers repeat the draws of the
+        sampled feature.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.

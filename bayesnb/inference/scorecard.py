@@ -39,9 +39,9 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": the folds by
-    which an average is weighed. "once": one fit without the rows. "given": held out by the caller. "learned": not held
-    out. ``rows`` is the number of rows if they were drawn at random.
+    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": the folds from
+    which the weights of averaged models were learned. "once": one fit without the rows. "given": held out by the
+    caller. "learned": not held out. ``rows`` is the number of rows if they were drawn at random.
     """
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]
@@ -118,7 +118,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        Unless the expected log loss is outside by at least 0.001 nats, accuracies are compared instead.
+        If the expected log loss is not outside by at least 0.001 nats, the expected accuracy is compared with the
+        interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

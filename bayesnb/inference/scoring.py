@@ -1,4 +1,4 @@
-"""Scores of class probabilities, not clipped: the log loss is infinite if the true class has probability 0."""
+"""Scores of class probabilities. The log loss is infinite if the true class of a row has probability 0."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """The value of each row at its class, (row,)."""
+    """For each row, the value in the column of its class, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 
@@ -205,8 +205,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     dict
         ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
         ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better);
-        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. The three terms are sums over classes, each class
-        against the rest.
+        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. The three terms are summed over the classes; each
+        class is compared with all other classes together.
 
     Raises
     ------
@@ -216,8 +216,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score. The difference (variance within bins, and covariance
-    with the truth) is added to the resolution. So the sum is exact, but the resolution can be slightly below 0.
+    With bins, Murphy's three terms do not add up to the Brier score, because forecasts vary within bins. The difference
+    is added to the resolution. So the terms add up to the Brier score, but the resolution can be slightly below 0.
 
     References
     ----------

@@ -1,7 +1,8 @@
 """How predictions change if a prior or the likelihood is raised to a power.
 
 See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is a conjugate prior, and a power of the
-likelihood counts every row s times. So the posterior under each power has a closed form.
+likelihood counts every row s times. So the posterior has a closed form under each power of a prior or of the
+likelihood.
 """
 
 from __future__ import annotations
@@ -251,12 +252,12 @@ def sensitivity(
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)". Each column is about a power of the ``prior`` or a power of the
+        A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
         ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the rows, of the largest change of a
         class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
-        values are signed changes of the probability of the predicted class. All changes are slopes at the power 1, per
-        doubling of the power.
+        values are signed changes of the probability of the predicted class. All changes are derivatives at the power 1,
+        scaled to a doubling of the power.
 
     Raises
     ------

@@ -192,7 +192,7 @@ class Grid:
     @property
     def complete(self) -> bool:
         """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If intervals are absent, negating a
-        column renumbers the others.
+        column renumbers the other intervals.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -479,7 +479,7 @@ class DependenceStatistics:
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """The counts of the classes at these positions; -1 is a class without rows."""
+        """The counts of the classes at the positions ``classes``; -1 is a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))

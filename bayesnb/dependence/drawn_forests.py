@@ -29,7 +29,7 @@ class DrawnForests:
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
     categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
-    of draws. The draws of the probability of x_u given its parent already have the full uncertainty. So the mean of the
+    of draws. The drawn probability of x_u given its parent already contains the full uncertainty. So the mean of the
     density over draws is the posterior predictive density. For draws given the row, the mean of p(c | x, θ) is
     ``predict_proba``.
     """
@@ -77,7 +77,7 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Draws of the term of the forests for each row; no draws if fewer than two columns have cells."""
+        """Draws of the forest term of each row; no draws if fewer than two columns have cells."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 

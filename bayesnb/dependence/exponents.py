@@ -39,8 +39,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
 
-    ``own`` holds the positions of the covariates that have a deviation per class. The terms that have an exponent per
-    class come first in ``own``. Cells that have offsets, numeric columns that have slopes, and the constant follow.
+    ``own`` holds the positions of the covariates that have a deviation per class. In ``own``, the terms that have an
+    exponent per class are followed by cells that have offsets, numeric columns that have slopes, and the constant.
     """
 
     terms: int
@@ -51,7 +51,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The parameters of these terms, with ``cells`` offsets and ``numbers`` slopes per class.
+        """The layout for the terms of ``groups``, with ``cells`` offsets and ``numbers`` slopes per class.
 
         Raises
         ------

@@ -65,7 +65,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class DrawnTerm:
-    """Draws of the term of the forests for one row.
+    """Draws of the forest term of one row.
 
     ``parents``, (draw, class, column), is the parent of each column; for a root, the number of columns. ``known``, of
     the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
@@ -176,7 +176,8 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds of the exact log gain, which sums over the missing cells of learned rows, if all rows have weight 1.
+        """Bounds of the exact log gain, which sums over the missing cells of learned rows. The bounds hold for rows of
+        weight 1.
 
         ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
         are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence that
@@ -429,8 +430,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weights of the learned rows that have the row's cells in columns u and v, and of those that have the
-        row's cell in u. Both arrays are (row, class, u, v), 0 if a cell is missing.
+        """For each row and two columns u and v: the weight of the learned rows with the same cells in u and v, and the
+        weight of the learned rows with the same cell in u. Both arrays are (row, class, u, v), 0 if a cell is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

@@ -55,7 +55,7 @@ class Dependence:
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """A copy for the classes at these positions; -1 is a class without rows."""
+        """A copy for the classes at the positions ``index``; -1 is a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
@@ -156,8 +156,8 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
-        """Return three arrays: leave-one-out class probabilities with fixed exponents; leave-one-out class
-        probabilities with exponents learned without the row; and the class of each row.
+        """Return three arrays: leave-one-out class probabilities with fixed exponents; the same probabilities with
+        exponents learned without the row; and the class of each row.
 
         With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
         sampling, see Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they

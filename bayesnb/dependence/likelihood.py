@@ -127,14 +127,14 @@ FEW_CLASSES = 6
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
     """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
 
-    Let p_c be the class probabilities of a row, and m = Σ_c p_c s_c. The contribution of the row is its weight times
+    Let p_c be the class probabilities of a row, and m = Σ_c p_c s_c. A row adds its weight times each of these terms:
 
     * gradient in v_c: (1[y = c] - p_c) s_c,
     * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
     * information of (w, d_c): p_c (s_c - m) s_cᵀ,
-    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
+    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ.
 
-    where information is minus the Hessian.
+    The information is minus the Hessian.
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0

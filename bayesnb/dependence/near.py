@@ -21,8 +21,8 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """The weight of the rows with each distinct combination of cells, ``counts`` (class, place). The combinations are
-    ``cells`` (place, column), -1 if missing.
+    """The weight of the rows with each distinct combination of cells, ``counts`` (class, place). ``cells`` (place,
+    column) holds the combinations, -1 for a missing cell.
     """
 
     counts: Array
@@ -52,7 +52,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors and without combinations that no row has."""
+        """A copy without rounding errors and without combinations of weight 0."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -76,9 +76,9 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
-    cells, scaled to variance 1. A categorical column adds 2 if the levels differ. If one of the two cells is missing,
-    the column adds the mean of its contributions to d². For a learned row x_i, K(x_i, x_i) is subtracted from both
-    sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
+    cells, scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If one of the two cells is
+    missing, the column adds the mean of its contributions to d². For a learned row x_i, K(x_i, x_i) is subtracted from
+    both sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
@@ -165,7 +165,7 @@ class NearTerm:
 
         In each column, let z and z' be the positions of the two cells, 0 if missing. Let k and k' be 1 if the cell is
         known and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e to d², where e is the mean of d² in this
-        column. One matrix product computes the sum over columns.
+        column.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

@@ -166,9 +166,9 @@ def draws(
     exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
-    some chain's position after the previous round (:func:`_uncertain`). Certain labels add nearly 0 to the log
-    likelihood. If the contribution of the omitted rows differs by more than ``EXACT`` nats between chains at the end,
-    all steps are repeated with all rows.
+    some chain's position after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the
+    log likelihood. If the contribution of the omitted rows differs by more than ``EXACT`` nats between chains at the
+    end, all steps are repeated with all rows.
 
     Returns
     -------
@@ -454,7 +454,7 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents for the classes at these positions; -1 is a new class."""
+        """The exponents for the classes at the positions ``index``; -1 is a new class."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))

@@ -1,4 +1,4 @@
-"""The terms that the exponents multiply: summands of the log predictive, with exact leave-one-out.
+"""The terms that are multiplied by exponents: summands of the log predictive, with exact leave-one-out.
 
 Naive Bayes adds the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
 """

@@ -77,7 +77,7 @@ def large_enough(cells: float) -> bool:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to use the compiled form of a loop over ``cells`` cells, if both forms give the same bits.
+    """Whether to use the compiled form of a loop over ``cells`` cells, if its numpy form gives the same bits.
 
     Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
     in total. If the compiler is already loaded, loops over ``from_`` cells or more use it.

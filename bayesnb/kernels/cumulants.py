@@ -1,4 +1,4 @@
-"""Log moments of cells, with two derivatives, for many exponents."""
+"""Logs of moments of the densities of cells, with two derivatives, for many exponents."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
 
 
 def gather(codes: Array | None, table: Array) -> Array:
-    """Σ_j table_j at the value of each row, (..., row, class).
+    """The sum over columns of the entries of ``table`` at each row's values, (..., row, class).
 
     Parameters
     ----------

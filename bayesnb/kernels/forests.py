@@ -10,12 +10,12 @@ from bayesnb.kernels.blocks import Array, contiguous, large_enough, loop
 
 
 def log_forests(log_w: Array, log_ground: Array) -> Array:
-    """The log of the sum over all rooted forests, (...,). Each forest contributes the product of the weights of its
-    edges and the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)), where L is
-    the weighted Laplacian (Kirchhoff 1847, Tutte 1948). The entries of diag(g) + L(w) may span e^±1000, so nodes are
-    eliminated one after another. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t, and leaves a
-    graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum over the rooted
-    forests of the remaining graph is the other factor. All terms are positive, so no digits are lost.
+    """The log of the sum of the weights of all rooted forests, (...,). The weight of a forest is the product of its
+    edge weights and of the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)),
+    where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). The entries of diag(g) + L(w) may span e^±1000, so
+    nodes are eliminated one after another. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t, and
+    leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum over
+    the rooted forests of the remaining graph is the other factor. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
     """The probability of each edge in a random forest, (..., node, node). These probabilities are the derivatives of
-    :func:`log_forests` by ``log_w``, and are computed backwards through the steps of the elimination.
+    :func:`log_forests` with respect to ``log_w``, computed backwards through the steps of the elimination.
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
@@ -92,15 +92,15 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
-    """Draw rooted forests with probability proportional to the product of the weights of edges and the ground weights
-    of roots. The random walks of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge.
-    Running the elimination of :func:`log_forests` backwards integrates the random walks out. Edges are directed to the
-    root, and n is the parent of roots. After node k is eliminated, an edge i → j is either an edge of the graph with k,
-    or it replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i
-    → j. Let S be the set of nodes i whose edge i → j replaces i → k → j, so that k is the parent of i. The parent of k
-    is any node j that is not below S, with probability proportional to w_kj. The reason is Cayley's formula for
-    forests: over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total
-    of w_kj / e^t over the nodes j that are not below S.
+    """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
+    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. Running the elimination of
+    :func:`log_forests` backwards integrates the random walks out. Edges are directed to the root; the parent of a root
+    is n, the number of nodes. After node k is eliminated, an edge i → j is either an edge of the graph with k, or it
+    replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
+    Let S be the set of nodes i whose edge i → j replaces i → k → j, so that k is the parent of i. The parent of k is
+    any node j that is not below S, with probability proportional to w_kj. The reason is Cayley's formula for forests:
+    over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj /
+    e^t over the nodes j that are not below S.
 
     Parameters
     ----------

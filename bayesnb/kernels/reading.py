@@ -64,7 +64,6 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the integers to ``found``; return the largest one, or -2 if a cell is not a whole number up to 32,767."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]

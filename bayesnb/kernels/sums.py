@@ -210,7 +210,7 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 @loop
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
-    """Sums, per class and column, of the rows of a block and of their deviations from the values ``near``.
+    """Sums of the weights of rows and of their deviations from ``near``, per class and column.
 
     If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
     """

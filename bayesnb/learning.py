@@ -131,7 +131,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning
         If columns or labels are probably read wrongly; see the classes in ``bayesnb.errors``.
     UnlabelledRowsWarning
-        If some rows are unlabelled and no setting asks for EM.
+        If some rows are unlabelled and the settings do not request EM.
     NoKnownWordWarning
         If most texts of a column share no word with another text.
     """
@@ -503,7 +503,7 @@ def _places(classes: Array, among: Array) -> list[int]:
 
 
 def require_dependence(settings: EstimatorParameters) -> None:
-    """Raise an error if ``dependence`` is invalid, or the estimate cannot use it."""
+    """Raise an error if ``dependence`` is invalid, or if the estimate does not support it."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)

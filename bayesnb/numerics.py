@@ -23,7 +23,7 @@ def log(x: Array) -> Array:
 
 
 def log_sum(terms: Sequence[Array]) -> Array:
-    """ln Σ exp(term) of each cell."""
+    """ln Σ exp(term), for each element of the arrays."""
     return reduce(_log_sum_of_two, terms)
 
 
@@ -194,7 +194,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
     The best point of a grid is refined by bisection on the slope, because near a maximum, function values differ by
-    less than their rounding.
+    less than their rounding errors.
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))
@@ -209,7 +209,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     """Draw an outcome from log probabilities along an axis; return its position.
 
-    By the Gumbel-max trick, each outcome has the largest sum of log p and Gumbel noise with probability p.
+    The outcome with the largest sum of log p and Gumbel noise is drawn (Gumbel-max trick).
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
 

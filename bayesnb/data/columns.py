@@ -51,7 +51,7 @@ class Column:
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or an empty column"""
+        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or empty columns."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded

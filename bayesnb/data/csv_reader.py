@@ -65,7 +65,7 @@ class Format:
         Further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
-        columns of numbers, texts in ``keep_na`` still mean missing.
+        columns of numbers, text listed here still means missing.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str

@@ -162,7 +162,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen from the first rows; 0, for example, under LogNormal.
+    """Which finite numbers are impossible under a family chosen from the first rows; for example, 0 under LogNormal.
 
     Because the user did not choose the family, impossible numbers are treated like unseen levels.
     """

@@ -24,7 +24,7 @@ class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
     ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels. If the table is a ``part`` of a larger table, decisions that need all rows must wait.
+    their levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed.
     """
 
     names: Names

@@ -110,8 +110,8 @@ class Text:
     """A column of text, read as a bag of words.
 
     Words are counted as scikit-learn's ``CountVectorizer`` counts them: in lower case, with at least two letters or
-    digits. Unicode's combining marks count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell,
-    or a text without words, is uninformative. Rows learned later may add new words.
+    digits. Unicode's combining marks count as letters. The counts are modelled by a :class:`bayesnb.Multinomial`. A
+    missing cell, or a text without words, is uninformative. Rows learned later may add new words.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column, the number of rows with each unseen level, or with each number that a chosen family excludes."""
+    """Per column, the number of rows with each unseen level, and with each number that its family excludes."""
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}

@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Convert the row positions in errors about a part of a table to positions in the table."""
+    """Convert the row positions in errors about a part of a table to positions in the whole table."""
     try:
         yield
     except ImpossibleRowError as error:

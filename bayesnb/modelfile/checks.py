@@ -1,4 +1,4 @@
-"""Check that a model file is consistent, and that a table of rows exists that gives its statistics.
+"""Check that a model file is consistent, and that its statistics are possible for some table of rows.
 
 Values that follow from other values are computed again and compared.
 """

@@ -1,7 +1,7 @@
 """The content of a model file.
 
-Nothing in a file is executed. All content is checked. Numbers must be finite. A table of rows must exist that gives the
-statistics in the file.
+Nothing in a file is executed. All content is checked. Numbers must be finite. The statistics must be possible for some
+table of rows.
 """
 
 from __future__ import annotations

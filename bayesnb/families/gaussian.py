@@ -231,7 +231,7 @@ class Gaussian(OfUnknownVariance):
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
-        Add this fraction of the largest column variance to the variance of every cell, as in scikit-learn's
+        Add this fraction of the largest column variance to the variance of each class and column, as in scikit-learn's
         ``GaussianNB``. With ``var_smoothing``, the columns form one feature.
 
     Examples

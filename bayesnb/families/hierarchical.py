@@ -98,8 +98,8 @@ class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
-    of the strength, this weight has a uniform prior on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha``
-    is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
+    of the strength, strength / (strength + n) has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999).
+    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
     ``strength`` is the prior median, in rows. The default of ``strength`` is the number of levels. With the default
     strength, equal pooled probabilities give Laplace's rule.
     """

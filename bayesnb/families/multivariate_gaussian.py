@@ -24,7 +24,7 @@ from bayesnb.statistics.moments import Scatter, patterns, require_whole
 class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
-    This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
+    The model is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
     predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
     missing cells are integrated out. No learned row may be partly missing, because the likelihood of such a row would
     not be conjugate.
@@ -235,11 +235,11 @@ DRAWS = 4000
 class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance. This is linear discriminant analysis with its parameters integrated out (BDA3
-    3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
+    All classes have the same covariance. The model is linear discriminant analysis with its parameters integrated out
+    (BDA3 3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
     Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Moments
-    of the log-odds, EM, exponents, full conformal sets and PyMC need independent classes, so they raise an error.
+    of the log-odds, EM, exponents, full conformal sets and PyMC raise an error, because they need independent classes.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell. If columns share parameters, they form a single term.
+        log p(x_ij | c, D without row i), 0 for a missing cell. Columns that share parameters form a single term.
     k : array (row, column)
         Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``). k is 0 if the posterior was
         sampled again without the row, and NaN for a missing cell.

@@ -95,7 +95,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def bdeu(cls, ess: float) -> Self:
-        """ess / (classes × outcomes) for every cell (Heckerman, Geiger and Chickering 1995)."""
+        """ess / (classes × outcomes) per class and outcome (Heckerman, Geiger and Chickering 1995)."""
         return cls.imaginary(ess, "feature")
 
     @classmethod

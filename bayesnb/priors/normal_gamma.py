@@ -166,7 +166,8 @@ class UnknownPrecision(Located):
 class NormalGamma(UnknownPrecision):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    This is the conjugate prior of a Normal whose mean and precision are unknown (Murphy 2007, section 3; BDA3 3.3).
+    A NormalGamma is the conjugate prior of a Normal whose mean and precision are unknown (Murphy 2007, section 3; BDA3
+    3.3).
 
     Parameters
     ----------

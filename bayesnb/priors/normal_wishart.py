@@ -30,9 +30,9 @@ MOST = 1e6
 class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    This is the conjugate prior of d numbers whose mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
-    The predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is NormalGamma(m, κ,
-    dof / 2, Ψ / 2).
+    A NormalWishart is the conjugate prior of d numbers whose mean and covariance are unknown (BDA3 3.6; Murphy 2007,
+    section 8). The predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is
+    NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class NormalWishart(UnknownPrecision):
         return per[..., None] * np.diagonal(self.scale, axis1=-2, axis2=-1), of_precision
 
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹. A is lower triangular with independent cells."""
+        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹. A is lower triangular with independent entries."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
         shape = (self.nu[..., None] - np.arange(d)) / 2

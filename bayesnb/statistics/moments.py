@@ -77,7 +77,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Which cells of the scatter involve only columns in ``some`` (class, column)."""
+        """Which entries of the scatter involve only columns in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -257,7 +257,7 @@ class Scatter(Centred):
 
 
 def require_whole(x: Array) -> None:
-    """Raise ``ValueError`` for rows with only some cells missing: their likelihood is not conjugate."""
+    """Raise ``ValueError`` for partly missing rows, whose likelihood is not conjugate."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: {PARTLY_MISSING}")

@@ -94,10 +94,6 @@ class Column:
             raise NoFamilyError(NO_FAMILY, column=self.name, value=self.dtype, cure=Cure("drop", column=self.name))
         return KIND_OF[dtype.kind]
 
-    def binary(self) -> bool:
-        cells = self._numpy()
-        return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
-
     def reals(self) -> Array:
         kind = self._stored
         if kind == "text":

@@ -15,6 +15,7 @@ from bayesnb.data.encoders import Feature, UnseenPolicy, in_place
 from bayesnb.data.origin import Origin, OriginKind
 from bayesnb.data.readings import Reading, default_reading, is_temporal
 from bayesnb.data.specifications import (
+    BY_TYPE,
     BestFamily,
     Binned,
     ByType,
@@ -165,10 +166,10 @@ def inferred(
     if taken:
         rest = tuple(name for name in rest if name not in taken)
     by_type = by_type_of(said)
-    for name, (spec, columns, origin) in _by_type(table, rest, by_type or ByType()).items():
+    for name, (spec, columns, origin) in _by_type(table, rest, by_type or BY_TYPE).items():
         if name in chosen:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
-        if by_type is None and not table.part and _holds_sentences(table, columns, weight):
+        if by_type is None and not table.part and origin.kind == "text" and _sentences(table.column(name), weight):
             spec, origin = Text(), Origin("sentences")
         chosen[name] = _feature(table, spec, columns, origin, unseen, weight)
     if not chosen:
@@ -300,12 +301,10 @@ TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
 """The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
 
 
-def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
-    if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind != "text":
-        return False
+def _sentences(column: Column, weight: Array | None) -> bool:
     codes, distinct = column.coded
     held = codes >= 0
-    return column.declared is None and are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
+    return are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
 
 
 def _kind_of(column: Column) -> OriginKind:
@@ -314,7 +313,7 @@ def _kind_of(column: Column) -> OriginKind:
         return "text" if column.declared is None else "categories"
     if kind == "boolean":
         return "boolean"
-    if kind == "integer" and column.binary():
+    if kind == "integer" and zeros_and_ones(column.reals()[:, None])[0]:
         return "zero_one"
     return "nothing" if kind == "empty" else "number"
 

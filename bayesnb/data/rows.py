@@ -107,7 +107,8 @@ class TrainingRows:
         known = EstimatorParameters.of(settings, features=asked)
         features, reasons = chosen(table, self.target, self.weight, known)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
-        return with_reasons(replace(schema, named=self.table.named), reasons)
+        schema = replace(schema, named=self.table.named)
+        return with_reasons(schema, reasons) if reasons else schema
 
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False

@@ -29,7 +29,7 @@ from bayesnb.data.inferring import (
 )
 from bayesnb.data.origin import NUMBERS, Origin, OriginKind
 from bayesnb.data.readings import Reading
-from bayesnb.data.specifications import ByType, by_type_of, entries
+from bayesnb.data.specifications import BY_TYPE, ByType, by_type_of, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import BAG, united
@@ -60,7 +60,7 @@ class Schema:
     features: Mapping[Any, Feature]
     unseen: UnseenPolicy
     columns: ColumnsPolicy = "fixed"
-    families: ByType = field(default_factory=ByType)
+    families: ByType = BY_TYPE
     readings: Mapping[Any, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -83,11 +83,14 @@ class Schema:
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
         The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights.
+        If ``readings`` are given, the table and the features have already been read with them.
         """
-        readings = readings_in(table, features) if readings is None else readings
-        named, table = table.named, through(table, readings)
-        found = inferred(table, as_read(features, readings), unseen, weight, readings)
-        by_type = by_type_of(entries(features)) or ByType()
+        named = table.named
+        if readings is None:
+            readings = readings_in(table, features)
+            table, features = through(table, readings), as_read(features, readings)
+        found = inferred(table, features, unseen, weight, readings)
+        by_type = by_type_of(entries(features)) or BY_TYPE
         return cls(table.names, named, found, unseen, columns, by_type, readings)
 
     @property

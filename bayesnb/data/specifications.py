@@ -88,7 +88,7 @@ class EstimatorParameters:
 def label_prior(settings: EstimatorParameters) -> class_prior.LabelPrior:
     """Prior of the class probabilities."""
     prior = Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
-    return class_prior.with_unknown(prior, settings.unknown)
+    return prior if settings.unknown is None else class_prior.with_unknown(prior, settings.unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,6 +392,10 @@ class ByType:
 
     def families(self) -> dict[str, Any]:
         return {kind: getattr(self, kind) for kind in KINDS}
+
+
+BY_TYPE = ByType()
+"""The default families."""
 
 
 def _default(kind: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ class Table:
     n_rows: int
     declares: frozenset[Any] | None = None
     part: bool = False
+    _columns: dict[Any, Column] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
@@ -136,10 +137,6 @@ class Table:
                 cells = self.source[:, self.place[name]]
                 self._columns[name] = Column(name, cells.toarray() if self.sparse else cells)
         return self._columns[name]
-
-    @cached_property
-    def _columns(self) -> dict[Any, Column]:
-        return {}
 
     @cached_property
     def whole(self) -> reading.Whole | None:

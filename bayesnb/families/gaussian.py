@@ -21,25 +21,6 @@ from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 
 
-def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """Moments of each class and column of a dense or sparse table."""
-    if not sparse.issparse(x):
-        return Moments.of(x, members)
-    x, shape = sparse.csr_array(x), (members.n, x.shape[1])
-    codes, values, weights = [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]
-    for c, rows, weight in members.each_class():
-        part = x[rows]
-        codes.append(c * shape[1] + part.indices.astype(np.intp))
-        values.append(np.asarray(part.data, float))
-        weights.append(np.repeat(np.asarray(weight, float), np.diff(part.indptr)))
-    cells = Labels(np.concatenate(codes), np.concatenate(weights), shape[0] * shape[1])
-    whole, held = members.weights()[:, None], cells.weights().reshape(shape)
-    zeros = np.where(whole - held > 1e-12 * whole, whole - held, 0.0)
-    stored = Moments.of(np.concatenate(values)[:, None], cells).arrays()
-    nothing = dict.fromkeys(stored, np.zeros(shape))
-    return Moments(**{name: v.reshape(shape) for name, v in stored.items()}) + Moments(**nothing | {"n": zeros})
-
-
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
@@ -139,7 +120,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
         """1 / standard deviation within a class."""
 
     def statistic(self, x: Column, members: Labels) -> Moments:
-        return moments(self.read(x)[0], members)
+        return Moments.of(self.read(x)[0], members)
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
         x, within = self.read(x)

@@ -320,9 +320,9 @@ class Posterior:
     def warn_of_chains(self) -> None:
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
-            f"({self.features[name].convergence})"
-            for name in self.model.sampled
-            if not self.features[name].convergence.converged
+            f"({believed.convergence})"
+            for name, believed in self.features.items()
+            if isinstance(believed, Draws) and not believed.convergence.converged
         ]
         if said:
             warn(

@@ -226,8 +226,6 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
     ValueError
         If ``given`` has more than one label, or a probability outside (0, 1), or a label that ``prior`` names, too.
     """
-    if given is None:
-        return prior
     if not isinstance(given, Mapping):
         return WithUnknown(prior, given)
     try:

@@ -75,10 +75,6 @@ class Labels:
             rows = order[ends[c] : ends[c + 1]]
             yield int(c), rows, self.weight[rows]
 
-    def moments(self, x: Array) -> Iterator[Array]:
-        """See :func:`bayesnb.kernels.sums.moments`."""
-        return sums.moments(x, self.codes, self.weight, self.n)
-
 
 def in_every_class(r: Array) -> Iterator[Labels]:
     """For each class, yield labels that assign every row to this class, with the weights ``r`` (row, class)."""

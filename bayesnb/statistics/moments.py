@@ -21,7 +21,9 @@ from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
+from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import cuts
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
@@ -121,12 +123,9 @@ class Centred(Statistic):
     def seen(self) -> Array:
         return self.n
 
-    def pooled(self) -> Self:
-        return (self if len(self.n) else self.take([-1])).joined(1)
-
     def of_columns(self) -> tuple[Array, Array, Array]:
         """Mean, low-order part of the mean, and variance (divisor: the weight) of whole columns; NaN without data."""
-        whole = self.pooled()
+        whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
@@ -188,10 +187,30 @@ class Moments(Centred):
     """Weight, total Σ w x and scatter Σ w (x - mean)², (class, column), each stored as two floats."""
 
     @classmethod
-    def of(cls, x: Array, members: Labels) -> Moments:
-        n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(np.concatenate([*members.moments(x)]), 1, 0)
-        sums = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
-        return cls.about(TwoFloat(n, n_rest), v, *sums, nonzero).joined(members.n)
+    def of(cls, x: Array | sparse.csr_array, members: Labels) -> Moments:
+        """Moments of a dense or sparse table."""
+        if sparse.issparse(x):
+            return cls._of_stored(x, members)
+        parts = np.concatenate([*sums.moments(x, members.codes, members.weight, members.n)])
+        n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(parts, 1, 0)
+        about_v = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
+        return cls.about(TwoFloat(n, n_rest), v, *about_v, nonzero).joined(members.n)
+
+    @classmethod
+    def _of_stored(cls, x: sparse.csr_array, members: Labels) -> Moments:
+        x, shape = sparse.csr_array(x), (members.n, x.shape[1])
+        codes, values, weights = [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]
+        for c, rows, weight in members.each_class():
+            part = x[rows]
+            codes.append(c * shape[1] + part.indices.astype(np.intp))
+            values.append(np.asarray(part.data, float))
+            weights.append(np.repeat(np.asarray(weight, float), np.diff(part.indptr)))
+        cells = Labels(np.concatenate(codes), np.concatenate(weights), shape[0] * shape[1])
+        whole, held = members.weights()[:, None], cells.weights().reshape(shape)
+        zeros = np.where(whole - held > 1e-12 * whole, whole - held, 0.0)
+        stored = cls.of(np.concatenate(values)[:, None], cells).arrays()
+        nothing = dict.fromkeys(stored, np.zeros(shape))
+        return cls(**{name: v.reshape(shape) for name, v in stored.items()}) + cls(**nothing | {"n": zeros})
 
     @staticmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:

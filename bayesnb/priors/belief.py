@@ -225,7 +225,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian, up to a constant, of transformed parameters whose posterior mode gives the mean of θ.
+        """Log Jacobian, up to a constant, of a change of parameters that moves the mode to the mean of θ.
 
         The transformed parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
         """

@@ -146,8 +146,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     absent : {"error", "missing"}
         How to read a new table that lacks a fitted column.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns. A row without a learned column has a missing cell there;
-        a row without a learned word has the count 0.
+        Whether further rows and models may have other columns. A row without a learned column has a missing cell in
+        this column; a row without a learned word has the count 0.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
@@ -655,7 +655,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Parameters
     ----------
     model : BayesianNB or Classifier
-        The fitted model, which is not changed. The result reads new rows as this model does.
+        The fitted model, which is not changed.
     tree : DataTree
         A tree whose group ``posterior`` has the variables of ``model.to_pymc()``, with their dimensions.
 

@@ -363,8 +363,7 @@ def report(
 ) -> int:  # fmt: skip
     """Write one self-contained page about a table: the scores of its model, the findings, and what was learned.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access. The page follows
-    the light or dark setting of the reader's screen.
+    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access.
     """
     from bayesnb.estimator import holding
     from bayesnb.findings import together

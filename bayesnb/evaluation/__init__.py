@@ -98,7 +98,7 @@ def scorecard(
     Returns
     -------
     Scorecard
-        It prints as one sentence, the table of scores and the confusion matrix.
+        ``print`` shows one sentence, the table of scores and the confusion matrix.
 
     Raises
     ------

@@ -142,7 +142,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """If a fitted model has an unknown class, labels that it has not learned become the unknown class."""
+    """If a fitted model has an unknown class, labels that the model has not learned become the unknown class."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 

@@ -32,8 +32,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     Returns
     -------
     Figure
-        One density per class. Priors are dashed. A panel shows the range of the posteriors, and half of this range on
-        either side of it.
+        One density per class. Priors are dashed. The axis of a panel covers the range of the posteriors, extended by
+        half of this range on each side.
 
     Raises
     ------

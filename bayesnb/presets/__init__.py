@@ -58,10 +58,10 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels of a column are the seen
-    levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance without sample
-    weights, and in ``partial_fit`` only from the rows of the last call. Here the largest variance is computed with
-    sample weights, from all learned rows.
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
+    are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
+    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package computes the
+    largest variance with sample weights, from all learned rows.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
         Smoothing of levels; e1071 does not smooth by default.
     threshold, eps : float
         In e1071, ``predict`` replaces probabilities, densities and standard deviations of at most ``eps`` by
-        ``threshold``. Here ``threshold`` and ``eps`` must be 0, so that nothing is replaced.
+        ``threshold``. ``threshold`` and ``eps`` must be 0 in this package, so that nothing is replaced.
 
     Returns
     -------
@@ -147,7 +147,8 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. Here ``threshold`` must be 0.
+        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. ``threshold`` must be 0 in this
+        package.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
 Differences of parameters, factors p(x_f | c, D) and class predictives are divided by their Monte Carlo standard errors.
-Draws of p(c, x | θ) are averaged before they are normalized.
+The average of p(c, x | θ) over draws is normalized, not each draw.
 """
 
 from __future__ import annotations

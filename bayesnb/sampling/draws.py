@@ -30,7 +30,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
     Raises
     ------
     ValueError
-        If the classes, columns or levels of the tree are not those of the model.
+        If the tree and the model have different classes, columns or levels.
     """
     return layout.from_variables(variables(tree, posterior, group), layout.blocks(posterior), posterior)
 
@@ -91,8 +91,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
-    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, its first draws are
-    returned. "posterior" is then the only group. The draws of a sampled feature come from its chains; if there are too
+    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the first of these
+    draws are returned, in the group "posterior". The draws of a sampled feature come from its chains; if there are too
     few draws, they are resampled.
     """
     blocks = layout.blocks(posterior.fitted)

@@ -48,7 +48,7 @@ def build(
     Returns
     -------
     pymc.Model
-        The variables are π and those of :func:`~bayesnb.sampling.layout.blocks`.
+        The variables are π and the variables of :func:`~bayesnb.sampling.layout.blocks`.
 
     Raises
     ------

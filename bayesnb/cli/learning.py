@@ -165,8 +165,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     With a --dependence, the exponents of the first model are kept. A dependence also counts rows, for example per pair
-    of levels. If all models count in the same cells, the counts are added; otherwise, the counts of the first model are
-    kept.
+    of levels. If all models divide the rows into the same cells, the counts are added; otherwise, the counts of the
+    first model are kept.
     """
     from bayesnb import learning
 

@@ -5,8 +5,8 @@ of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under the posterior p(θ | D, x), the mean of p(c | x, θ) is the predictive probability p(c | x, D). So answers
-about a row condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
+The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). So answers about
+a row condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``; None changes nothing. "row" raises ``ValueError`` if terms have exponents."""
+        """A copy with ``given`` replaced, unless None is passed.
+
+        If terms have exponents, ``given="row"`` raises ``ValueError``.
+        """
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '

@@ -398,7 +398,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method to raise ``FarRowError`` if an impossible row has a predictive probability above 0."""
+    """Decorate a method to raise ``FarRowError`` if a row with predictive probability above 0 seems impossible."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -441,7 +441,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all data classes in it, each once."""
+    """Copy a value and all dataclass instances in it, each only once."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

@@ -53,8 +53,8 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. Large tables use a random
-    sample of the rows.
+    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. From a large table, a random
+    sample of the rows is used.
 
     Examples
     --------

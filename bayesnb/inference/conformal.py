@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row with each class: how many known rows conform less, and how many conform equally.
+    """Counts of known rows that conform less than, or equally to, each new row with each class.
 
     All arrays are (new row, class). ``less`` counts the known rows that conform less than the new row. ``equal`` counts
     the known rows that conform equally. ``rows`` counts all known rows.

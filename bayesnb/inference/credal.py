@@ -56,11 +56,10 @@ CELLS = 2**18
 class Bounds:
     """The logarithms f and h of the smallest and largest J ∝ p(class, row), as functions of the share t.
 
-    ln J is the sum of a part that depends on t and a part that does not. ``low`` and ``high``, (row, class), are the
-    part that does not depend on t, for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class,
-    column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the number of
-    learned cells. ``rows``, (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class
-    probabilities.
+    ``low`` and ``high``, (row, class), are the part of ln J that does not depend on t, for the smallest and the largest
+    J. ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell.
+    ``seen``, (class, column), is the number of learned cells. ``rows``, (class,), are the class weights, or ``None`` if
+    ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array
@@ -76,11 +75,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """At shares t, (..., row, class): the log of the smallest J ∝ p(class, row), and the slope of this log in t."""
+        """The log of the smallest J ∝ p(class, row) at shares t, (..., row, class), and its derivative in t."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """At shares t: the log of the largest J ∝ p(class, row), and the slope of this log in t."""
+        """The log of the largest J ∝ p(class, row) at shares t, and its derivative in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -112,7 +111,6 @@ def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
     def log_ratio(t: Array) -> Array:
-        """f_k(t) - h_c(1 - t), (c, row, k)."""
         return bounds.f(t)[0] - np.swapaxes(bounds.h(1 - np.swapaxes(t, 0, 2))[0], 0, 2)
 
     n, classes = bounds.low.shape
@@ -148,7 +146,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, and the log-odds against class c at the shares t for this μ; (c, row) each."""
+        """Two arrays (c, row): whether μ is too small, and the log-odds against class c at the shares t for this μ."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -177,7 +175,6 @@ def _lower(bounds: Bounds) -> Array:
         others = np.arange(classes) != c
 
         def odds(t: Array, c: int = c, others: Array = others) -> Array:
-            """At shares t, (..., row, class): the log-odds ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)), (..., row)."""
             return np.logaddexp.reduce(bounds.h(t)[0][..., others], axis=-1) - bounds.f(t)[0][..., c]
 
         alone = np.tile(np.eye(classes)[c], (n, 1))
@@ -470,7 +467,6 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 
         def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
-            """The log density of each cell with the hyperparameters at positions 0 to 1 in their intervals."""
             made = {name: between(pair, share, name == "m" or (pair <= 0).any())
                     for (name, pair), share in zip(pairs.items(), shares, strict=True)}  # fmt: skip
             with np.errstate(all="ignore"):

@@ -68,7 +68,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows: its score, a bound on the score of any such removal, and the pattern of each removed row."""
+    """A removal of k rows: its score, a bound on the scores of all removals of k rows, and the patterns of the rows."""
 
     score: float
     bound: float
@@ -90,7 +90,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the log of a count if one row is removed, and the mean decrease per row if j rows are."""
+        """Decreases in the log of a count: if one row is removed, and the mean per row if j rows are removed."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -174,8 +174,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How few removed rows, how much contamination, or which power of the priors would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is proved to be the smallest. For other columns, rows are
-    removed one by one, and fewer rows may suffice.
+    If all columns are categorical or 0/1, the number of rows is proved to be the smallest. If a column is neither
+    categorical nor 0/1, rows are removed one by one, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -347,7 +347,10 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε at which a class with tables (1 - ε) p + ε ties with the predicted class with tables (1 - ε) p."""
+    """The smallest ε at which another class ties with the predicted class.
+
+    In the tables, each p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
+    """
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)

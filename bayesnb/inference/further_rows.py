@@ -1,9 +1,9 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given θ and added to the learned
-statistics. The resulting posterior predicts rows drawn at the same θ. If the learned rows are passed and there is no
-dependence, further rows are not drawn from the model but resampled from the learned rows by the Bayesian bootstrap
-(Rubin 1981).
+statistics. The posterior given the learned and the further rows predicts rows drawn at the same θ. If the learned rows
+are passed and there is no dependence, further rows are resampled from the learned rows by the Bayesian bootstrap (Rubin
+1981).
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each learned row is predicted by the model without the row. Further rows are copies of learned
-        rows, unless there is a ``dependence``. By default all rows are drawn from the model.
+        The learned rows. Each learned row is predicted by the posterior given all other rows. Further rows are copies
+        of learned rows, unless there is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -247,7 +247,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The optimism of each row's expected loss, (row,), because the exponents were learned from the row's label."""
+    """The optimism of each row's expected loss, (row,), due to exponents that were learned from the row's label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
@@ -262,7 +262,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows after which a regret stays at most ``bound``; infinity if no size is large enough."""
+    """The number of further rows after which a regret stays at most ``bound``; infinity if ``sizes`` are too small."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

@@ -29,7 +29,7 @@ def intervals_of(
     shares: Sequence[float],
     offset: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors; NaN without draws."""
+    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors (NaN without draws)."""
     if not by_formula:
         return answers.intervals(data, n_rows, shares, offset)
     found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
@@ -71,7 +71,8 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Median and equal-tailed interval of p(c | x, θ), where θ has the posterior given the data and the row.
 
-    The mean of p(c | x, θ) under this posterior is ``predict_proba``. See ``docs/how-to/uncertainty.md``.
+    The mean of p(c | x, θ) under the posterior given the data and the row is ``predict_proba``. See
+    ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------

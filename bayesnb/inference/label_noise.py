@@ -59,7 +59,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` holds the priors, as a posterior of no rows. A row of weight 2 counts as two rows.
+    ``before`` holds the priors, as a posterior of no rows.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
     ``probability``, (row,), is p_i, the probability of label i by a model that was fitted without row i. If classes
     overlap, some right labels are improbable too. The values p_i imply the expected number of improbable right labels.
-    If more labels are improbable, the excess is attributed to wrong labels.
+    If more labels are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -222,9 +222,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. The error
-    model: each label is wrong with probability ε, and all wrong classes are equally probable. The prior of ε, the share
-    of wrong labels, is uniform from 0 to 1/2. A Gibbs sampler draws the right labels, ε and the parameters jointly.
+    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. Each label
+    is wrong with probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform
+    from 0 to 1/2. A Gibbs sampler draws the right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).

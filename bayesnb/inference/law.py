@@ -80,7 +80,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Pairs of row positions and the distribution of their log-odds: from draws, from the formula, or certain."""
+        """Groups of rows and the distribution of their log-odds: from draws, from the formula, or certain."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

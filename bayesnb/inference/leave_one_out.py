@@ -116,7 +116,7 @@ SCORED = 2000
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Leave-one-out scores of the learned rows, or of a random sample of 2,000 of them.
+    """Leave-one-out scores of the learned rows, or of a random sample of 2,000 learned rows.
 
     With a dependence, importance sampling removes the effect of the row's label on the exponents.
 

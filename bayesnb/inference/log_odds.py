@@ -124,7 +124,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 
 def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """The moments over draws of the parameters and the forests."""
+    """Moments of the log-odds, from draws of the parameters and the forests."""
     answers = PosteriorDraws(believed, DRAWS, 0 if classifier.seed is None else classifier.seed)
     n_classes, found = len(believed.posterior.labels), []
     offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
@@ -147,7 +147,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments under naive Bayes, given the data and, unless ``c`` is None, the row with class ``c``."""
+    """Moments under naive Bayes, given the data and, unless ``c`` is None, the row with class ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)
@@ -166,7 +166,7 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
 
 
 def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """The moments of a model whose terms have exponents, given the data."""
+    """Moments of the log-odds given the data, for a model whose terms have exponents."""
     # Write Δ for a difference between two classes. In the log-odds Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), the factors π, θ
     # and (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln
     # π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].

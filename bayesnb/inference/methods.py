@@ -1,4 +1,4 @@
-"""The base class of fitted models. Questions are registered as methods of this class."""
+"""The base class of fitted models, whose methods are the registered questions."""
 
 
 class FittedModel:

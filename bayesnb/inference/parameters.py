@@ -19,7 +19,7 @@ from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, by name; "(class)" holds the class probabilities.
+    """The parameters in ``point`` as one table per feature; "(class)" holds the class probabilities.
 
     A table has one row per class, or per (class, column) if the feature has several columns.
     """

@@ -93,8 +93,8 @@ class Check:
     """A test statistic of one column, or of two columns, within a class.
 
     ``second`` is -1 if there is only one column. ``scale`` is a transformation that makes the test statistic more
-    nearly Normal. ``resolution`` is a lower limit of the standard deviation of the test statistic, for the case that
-    nearly all replicated tables have the same value.
+    nearly Normal. ``resolution`` is a lower limit of the standard deviation of the test statistic, used if nearly all
+    replicated tables have the same value.
     """
 
     statistic: str
@@ -254,7 +254,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks. The results print as one sentence.
+    """Results of predictive checks, which print as one sentence.
 
     Parameters
     ----------

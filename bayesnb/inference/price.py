@@ -93,8 +93,8 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are not as described. If no rows are passed, but columns depend on each other, or each row has its
-        own class prior.
+        If ``costs`` are invalid. If no rows are passed, but columns depend on each other, or each row has its own class
+        prior.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The table of questions. Each question to a fitted model is a function that is registered in the table.
+"""The table of questions to a fitted model.
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes the
 function a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Signature

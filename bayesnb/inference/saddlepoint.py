@@ -40,10 +40,10 @@ class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
     Let s be ``power``. Then N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N(t) exists for t
-    between ``bounds``. On this interval, the derivative N' takes every real value.
+    between ``bounds``, and its derivative N' takes every real value there.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
-    D, x), a mixture over the class of the row. N gives the weights and components of the mixture
+    D, x), a mixture over the class of the row, whose weights and components follow from N
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
@@ -94,7 +94,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The ends of the open interval of t on which N exists, (row,) each."""
+        """The ends of the open interval of t on which N exists: two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
@@ -172,7 +172,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """Four arrays for z = N'(t): P = P(log-odds < z), z, N''(t), and the derivative dz / dΦ⁻¹(P)."""
+        """The arrays P(log-odds < z), z = N'(t), N''(t) and dz / dΦ⁻¹(P), where P is the first array."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)

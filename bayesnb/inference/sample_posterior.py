@@ -61,8 +61,8 @@ def sample_posterior(
         "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree describes only
         the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
-        Groups to add to the default groups, or to require. By default the tree has all groups that can be made, except
-        "columns" with its large arrays (chain, draw, row, column).
+        Groups that the tree must have in addition to the default groups. By default the tree has all groups that can be
+        made, except "columns" with its large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``. For

@@ -118,8 +118,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If the expected log loss is not outside by at least 0.001 nats, the expected accuracy is compared with the
-        interval of the accuracy.
+        If the expected log loss is inside or within 0.001 nats of the interval, the expected accuracy is compared with
+        the interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

@@ -216,8 +216,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the Brier score, because forecasts vary within bins. The difference
-    is added to the resolution. So the terms add up to the Brier score, but the resolution can be slightly below 0.
+    With bins, Murphy's three terms do not add up to the Brier score, because forecasts vary within bins; the missing
+    part is added to the resolution. Therefore the resolution can be slightly below 0.
 
     References
     ----------

@@ -1,8 +1,7 @@
 """How predictions change if a prior or the likelihood is raised to a power.
 
-See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is a conjugate prior, and a power of the
-likelihood counts every row s times. So the posterior has a closed form under each power of a prior or of the
-likelihood.
+See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is conjugate, and a power s of the
+likelihood counts every row s times, so the posterior has a closed form.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If this power of the density is not integrable, because a positive parameter would become 0 or negative.
+        If the power s of the density is not integrable, because a positive parameter would become 0 or negative.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of

@@ -35,10 +35,10 @@ class Dialect:
     Parameters
     ----------
     number, text : str
-        SQL for the value of the cell {c} as a number or as text; NULL if the cell does not hold this type.
+        SQL for the value of the cell {c} as a number or as text, or NULL if the cell has another type.
     holds_number, holds_text : str
-        SQL condition: the cell {c} is not missing. A cell that meets this condition, but for which ``number`` or
-        ``text`` gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} is not missing. A cell that is not missing, but for which ``number`` or ``text``
+        gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
         Names with the same result are the same column in the database.
     pseudo : tuple of str
@@ -150,7 +150,7 @@ def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b
 
 
 def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
-    """SQL of the density of the interval between two edges that contains the cell."""
+    """SQL of the log density of the interval that contains the cell."""
     below = zip(edges, densities[:-1], strict=True)
     whens = " ".join(f"WHEN {cell} < {number(edge)} THEN {number(value)}" for edge, value in below)
     return f"CASE {whens} ELSE {number(densities[-1])} END" if whens else number(densities[-1])

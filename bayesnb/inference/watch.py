@@ -47,12 +47,12 @@ class Reader(ABC):
         return 1
 
     def read(self, x: Array) -> Array:
-        """Values of the cells, (row,); NaN for cells to skip."""
+        """Values of the cells, (row,), with NaN for cells to skip."""
         return x
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after the values ``x``, (row,), and the uniform numbers made from these values.
+        """Return the next reader and the uniform numbers of the values ``x``, (row,).
 
         The uniform numbers, (stream, row), are NaN in rows without a bet.
 
@@ -160,7 +160,7 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 class Ranks(Reader):
     """The sorted learned values.
 
-    Every value is equally likely to be the last (Vovk, Nouretdinov and Gammerman 2003).
+    Every value is equally likely to be the last one observed (Vovk, Nouretdinov and Gammerman 2003).
     """
 
     values: tuple[float, ...]
@@ -484,10 +484,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Levels, zeros and ones, counts, and Normal and Log-normal
-    columns are watched. Columns of numbers with any other family are watched only if learned rows are given. Without
-    learned rows, a Normal column whose values are not Normal eventually raises an alarm. If a column of levels has no
-    categorical type, √n of the n learned rows of each class are set aside. Levels that do not occur in the rows set
-    aside, such as new levels, are merged. ``y`` must be true labels, not predicted classes.
+    columns are watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows
+    are given. Without learned rows, a Normal column whose values are not Normal eventually raises an alarm. If a column
+    of levels has no categorical type, √n of the n learned rows of each class are set aside. Levels that do not occur in
+    the rows set aside, such as new levels, are merged. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

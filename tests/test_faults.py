@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 import warnings
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -235,7 +236,10 @@ def run(processes, *arguments):
     assert process.exitcode == 0
 
 
-def test_an_update_that_is_interrupted_or_killed_leaves_a_complete_model(model, processes, tmp_path):
+@pytest.mark.parametrize(
+    "shares", [pytest.param((0.6, 0.9), id="twice"), pytest.param(np.linspace(0.1, 1, 10), marks=pytest.mark.slow)]
+)
+def test_an_update_that_is_interrupted_or_killed_leaves_a_complete_model(shares, model, processes, tmp_path):
     X, y = datasets.play_tennis()
     more = tmp_path / "more.csv"
     X.assign(play=y).to_csv(more, index=False)
@@ -244,7 +248,7 @@ def test_an_update_that_is_interrupted_or_killed_leaves_a_complete_model(model, 
     process.join()
     whole, before = time.monotonic() - begin, nb.load(model).class_count_.sum()
     assert before == 28
-    for share, sent in zip(np.linspace(0.1, 1, 10), (signal.SIGINT, signal.SIGKILL) * 5, strict=True):
+    for share, sent in zip(shares, cycle((signal.SIGINT, signal.SIGKILL))):
         process = running(processes, "update", model, more)
         time.sleep(share * whole)
         with contextlib.suppress(ProcessLookupError):  # It was quicker.

@@ -40,12 +40,12 @@ def test_exact_draws_of_every_family_predict_as_the_closed_form_within_their_err
         pytest.skip("the family is not written in PyMC")
     written = Written.of([name])
     posterior, n = written.posterior, len(written.labels)
-    tree = trees.build(draws.exact(posterior, default_rng(5), (4, 1000)), posterior)
+    tree = trees.build(draws.exact(posterior, default_rng(5), (4, 250)), posterior)
     drawn = draws.posterior_of(tree, posterior)
     closed, found = (np.exp(normalize(each.log_predictive(written.data, n))) for each in (posterior, drawn))
     error = errors_of(drawn.flat.log_joint(written.data, n))
     assert (np.abs(found - closed) <= 5 * error + 1e-12).all()
-    assert error.max() < 0.03
+    assert error.max() < 0.06  # as of 1,000 draws
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:class probabilities of")
@@ -158,11 +158,11 @@ def test_other_variables_order_and_missing_coordinates_do_not_matter(tmp_path):
     import arviz as az
 
     clf, X, _ = fitted()
-    tree = clf.sample_posterior(200, 4, random_seed=0)
+    tree = clf.sample_posterior(50, 4, random_seed=0)
     plain = nb.from_draws(clf, tree).predict_joint_log_proba(X)
     posterior = tree["posterior"].dataset
     turned = posterior.isel(class_label=[2, 0, 1], two_category=[1, 0]).transpose(..., "draw", "chain")
-    more = turned.assign(center=("draw", np.zeros(200)), extra=("class_label", np.zeros(3)))
+    more = turned.assign(center=("draw", np.zeros(50)), extra=("class_label", np.zeros(3)))
     bare = posterior.drop_vars(["class_label", "words_category"])
     for dataset in (more, bare):
         found = nb.from_draws(clf, DataTree(children={"posterior": DataTree(dataset)}))

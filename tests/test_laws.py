@@ -260,18 +260,18 @@ class Table:
 def small(name: str, n: int, compiled: bool) -> Table:
     """A table of so many rows, some of them without weight, in every second table with missing cells."""
     weight = default_rng([n, 1]).choice([0.0, 0.3, 1.0, 2.5, 4.0], n)
-    table = Table.of(name, n, weight, 0.3 if n in (3, 5, 8, 24) else 0.0)
+    table = Table.of(name, n, weight, 0.3 if n in (3, 5, 24) else 0.0)
     assert table.posterior is not None  # It is computed once for all laws.
     return table
 
 
 def law(names: Iterable[str] = FAMILIES) -> Callable[[Callable[[Table], None]], Callable[..., None]]:
-    """Test a law on five small tables of each family; in compiled loops on three, as other tests compare their sums."""
+    """Test a law on three small tables of each family; in compiled loops on two, as other tests compare their sums."""
 
     def of(test: Callable[[Table], None]) -> Callable[..., None]:
         def tried(name: str) -> None:
             compiled = blocks.COMPILED_FROM == 0
-            tables = (1, 5, 12) if compiled else (1, 2, 3, 8, 24)
+            tables = (5, 12) if compiled else (1, 3, 24)
             # Quadrature takes long, and has no compiled loop of its own.
             for n in tables[1::2] if name in INTEGRATED else tables:
                 table = copy(small(name, n, compiled))
@@ -470,7 +470,7 @@ def test_the_moment_at_t_is_the_average_of_the_likelihood_to_the_t(
 # If this fails, look at the guard in `log_moment`: NaN is on neither side of an inequality.
 @law()
 def test_the_log_moment_is_convex_and_infinite_where_there_is_no_moment(t: Table):
-    powers = np.linspace(-30.0, 6.0, 10)
+    powers = np.linspace(-30.0, 6.0, 7)
     curve = np.array([t.family.log_moment(t.posterior, t.x, power) for power in powers])
     assert (curve[1:-1] <= (curve[:-2] + curve[2:]) / 2 + 1e-9 * (1 + np.abs(curve[1:-1]))).all()
     telling = t.family.log_predictive(t.posterior, t.x) != 0
@@ -498,7 +498,7 @@ def test_the_log_moment_exists_just_above_its_floor_and_not_below(t: Table):
 
 
 # If this fails, and the moment is right, look at `cumulants`.
-@pytest.mark.parametrize("share", [-0.6, -0.1, 0.0, 0.3, 2.0])
+@pytest.mark.parametrize("share", [-0.6, 0.0, 2.0])
 def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, few: Column, share: float):
     f, few = crowd.family, few[:1] if crowd.name in INTEGRATED else few
     # In units of the distance to the floor, where the curve bends.
@@ -591,8 +591,8 @@ def test_the_mode_under_the_flat_prior_has_the_largest_likelihood(crowd: Table):
     f, flat = crowd.family, crowd.family.flat()
     best = flat.plug_in(flat.update(flat.priors(crowd.s, CLASSES), crowd.s), "mode")
     # After ten thousand copies of the table there is little doubt: draws lie near the maximum.
-    draws = f.draw(f.update(crowd.prior, crowd.s * 1e4), default_rng(23), (200,))
-    each = [crowd.log_likelihood({name: v[i] for name, v in draws.items()}) for i in range(200)]
+    draws = f.draw(f.update(crowd.prior, crowd.s * 1e4), default_rng(23), (60,))
+    each = [crowd.log_likelihood({name: v[i] for name, v in draws.items()}) for i in range(60)]
     assert (np.array(each) <= crowd.log_likelihood(best) + 1e-9).all()
     assert_allclose(np.max(each, axis=0), crowd.log_likelihood(best), atol=0.01)
 

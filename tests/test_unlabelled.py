@@ -145,27 +145,27 @@ def assert_same(a: Statistics, b: Statistics, rtol: float = 1e-12) -> None:
 # --- The fast road ---
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 10**6),
     known=st.integers(2, 8),
-    free=st.integers(0, 15),
+    free=st.integers(0, 10),
     missing=st.sampled_from([0.0, 0.3, 0.9]),
     weight=st.sampled_from([0.0, 1e-3, 0.5, 1.0, 7.5]),
     at=st.sampled_from(["mode", "mean"]),
     label=st.sampled_from(sorted(LABEL)),
     subset=st.sets(st.sampled_from(sorted(DEFAULTS)), min_size=1),
-    starts=st.sampled_from([1, 3]),
+    starts=st.sampled_from([1, 2]),
 )
 def test_the_objective_never_falls(seed, known, free, missing, weight, at, label, subset, starts):
     features = {name: (INFORMED if at == "mode" else DEFAULTS)[name] for name in sorted(subset)}
     case = Case(seed, known + free, known, features, LABEL[label], missing)
     rows = default_rng(seed).choice([0.5, 1.0, 3.0], free)
-    found = case.em(weight=weight, row_weight=rows, at=at, starts=starts, rng=seed, max_iterations=40)
+    found = case.em(weight=weight, row_weight=rows, at=at, starts=starts, rng=seed, max_iterations=12)
     assert_climbs(found)
     assert found.objective[-1] == found.reached.max()
     if starts > 1:
-        assert found.reached[0] == case.em(weight=weight, row_weight=rows, at=at, max_iterations=40).objective[-1]
+        assert found.reached[0] == case.em(weight=weight, row_weight=rows, at=at, max_iterations=12).objective[-1]
     assert_allclose(found.statistics.rows.sum(), known + weight * rows.sum())
 
 

@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_definitions() -> None:
 def test_the_exact_law_is_judged_the_same_with_few_draws_as_with_many(draws: int) -> None:
     """A rank of the truth among m + 1 exchangeable draws is uniform, so the best interval covers (m - 1) / (m + 1)."""
     rng, tables = default_rng(draws), []
-    for _ in range(800):
+    for _ in range(200):
         shape = rng.uniform(0.5, 5, (2, 8))
         truth, law, *exact = rng.beta(*shape, (8,)), *rng.beta(*shape[:, None], (3, 400, 8))
         few = scored(law[:draws], DrawnTable(pd.DataFrame(), truth, pd.DataFrame(), truth, (*exact, exact[0])), 0.89)
@@ -88,7 +88,7 @@ def test_the_exact_law_is_judged_the_same_with_few_draws_as_with_many(draws: int
         tables.append((few["coverage"] - level, few["crps"] - many["crps"], few["distance"]))
     mean, error = np.mean(tables, axis=0), np.std(tables, axis=0) / np.sqrt(len(tables))
     assert_allclose(mean / error, 0, atol=4)
-    assert error.max() < 0.007
+    assert error.max() < 0.014
 
 
 def test_draws_beyond_those_that_are_compared_are_thinned() -> None:

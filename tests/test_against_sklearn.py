@@ -31,6 +31,7 @@ from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gaussia
 from bayesnb.errors import EncodedColumnsWarning
 
 IRIS, WINE, DIGITS = (load(return_X_y=True) for load in (load_iris, load_wine, load_digits))
+DIGITS = tuple(values[::4] for values in DIGITS)
 ALPHAS = [0.01, 3.0]
 
 

@@ -47,8 +47,10 @@ def as_it_is(dependence: str, seed: int) -> pd.DataFrame:
     return probabilities(dependence, X, y, X)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("dependence", ["pairwise", "auto"])
+@pytest.mark.parametrize(
+    ("dependence", "seed"),
+    [("pairwise", 0), ("pairwise", 1), pytest.param("auto", 0, marks=pytest.mark.slow), ("auto", 1)],
+)
 def test_rows_columns_names_and_units_change_nothing(dependence: str, seed: int):
     X, y = table(seed)
     found = as_it_is(dependence, seed)

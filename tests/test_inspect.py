@@ -43,15 +43,15 @@ def test_the_findings_are_those_of_the_command_in_any_container(tmp_path, capsys
     expected = [line["column"] for line in json.loads(out)["remarks"]]
     labels = frame["y"]
     tables = [
-        (frame, "y"),
         (frame.drop(columns="y"), labels),
         (pl.from_pandas(frame), "y"),
         (frame.to_dict("list"), "y"),
     ]
+    said = str(nb.inspect(frame, "y"))
     for table, y in tables:
         found = nb.inspect(table, y)
         assert found.table["column"].tolist() == expected
-        assert str(found) == str(nb.inspect(frame, "y"))
+        assert str(found) == said
     assert "--" not in str(found)
     assert found._repr_html_().count("<tr>") == len(expected) + 1
 

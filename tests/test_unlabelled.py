@@ -340,7 +340,7 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
     log_p = np.array([posterior.log_evidence().joint for posterior in given])
     share = np.exp(log_p - logsumexp(log_p))
     proba = share @ np.array(labellings)
-    drawn = by_gibbs(case, draws=200)
+    drawn = by_gibbs(case, draws=80)
     assert_mean_over_chains(drawn.proba[..., 1], proba)
     assert_mean_over_chains(drawn.labels.mean(axis=1), proba)
 
@@ -373,8 +373,8 @@ def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     X = X[["x0", "hue"]]
     target[[4, *range(9, 20)]] = y[[4, *range(9, 20)]]
     clf = BayesianNB({"x0": INFORMED["size"]}, random_state=0).fit(X, target)
-    tree = clf.sample_posterior(600, sampler="gibbs", X=X, y=target, tune=50)
-    exact = clf.sample_posterior(600)
+    tree = clf.sample_posterior(300, sampler="gibbs", X=X, y=target, tune=50)
+    exact = clf.sample_posterior(300)
     assert tree["posterior"].dataset.sizes == exact["posterior"].dataset.sizes
     for name, values in exact["posterior"].items():
         assert tree["posterior"][name].dims == values.dims

@@ -32,14 +32,14 @@ def readers(rng: np.random.Generator) -> dict:
 def test_values_become_independent_uniform_numbers_whatever_the_parameters_are(kind):
     rng = np.random.default_rng(5)
     found = []
-    for _ in range(3000):
+    for _ in range(1000):
         reader, x = readers(rng)[kind]
         found.append(reader.after(x, rng.random(len(x)))[1])
     u = np.array(found)  # (repetition, stream, row)
     for stream in range(u.shape[1]):
         assert min(kstest(u[:, stream, row], "uniform").pvalue for row in range(5)) > 1e-3
         correlation = np.corrcoef(u[:, stream].T) - np.eye(5)
-        assert np.abs(correlation).max() < 4.5 / np.sqrt(3000)
+        assert np.abs(correlation).max() < 4.5 / np.sqrt(1000)
 
 
 def test_a_number_of_a_normal_column_is_the_distribution_function_of_student_t():
@@ -82,10 +82,10 @@ def clf():
 def test_false_alarms_are_as_rare_as_stated():
     """Over learned rows and streams: for one model the probability may be larger."""
     found = []
-    for seed in range(40):
+    for seed in range(20):
         clf = nb.BayesianNB({"visits": "poisson"}).fit(*table(60, 2 * seed + 1))
         found.append(nb.checks.watch(clf, level=0.2).update(*table(150, 2 * seed + 2)))
-    assert sum(len(each.alarms) > 0 for each in found) <= 0.2 * 40 + 2 * np.sqrt(40 * 0.2 * 0.8)
+    assert sum(len(each.alarms) > 0 for each in found) <= 0.2 * 20 + 2 * np.sqrt(20 * 0.2 * 0.8)
 
 
 @pytest.mark.parametrize(("learned", "tail"), [(100, 100_000), (50, 100)])

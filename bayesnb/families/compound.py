@@ -78,8 +78,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     prior: Any = field(default=None, init=False, repr=False)
 
-    exact = True
-
     @property
     @abstractmethod
     def named_parts(self) -> tuple[Family, ...]:
@@ -257,8 +255,6 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     family: Any = field(default_factory=LogNormal)
     zero: Any = field(default_factory=Beta)
 
-    conjugate = AllOf
-
     def __post_init__(self) -> None:
         require_part(self.family, "Hurdle")
         if isinstance(self.family, Hurdle) or self.family.atoms:
@@ -397,8 +393,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     families: Any = field(default_factory=lambda: (Gaussian(), PolyaTree()))
     weights: Any = None
-
-    conjugate = OneOf
 
     def __post_init__(self) -> None:
         families = tuple(self.families) if isinstance(self.families, Sequence) else (self.families,)

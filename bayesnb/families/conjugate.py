@@ -74,8 +74,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     h(x) + ln max L_d, which is the log-likelihood of x at the best-fitting θ.
     """
 
-    exact = True
-
     @abstractmethod
     def added(self, s: S) -> Added:
         """The increments d and ln h of a statistic, (class[, column])."""
@@ -122,7 +120,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         column = () if self.support is BAG else ("column",)
-        further = ("node",) if self.node_names else ("level",) if self.support in (BAG, LEVELS) else ()
+        further = ("node",) if self.conjugate.node_names else ("level",) if self.support in (BAG, LEVELS) else ()
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:

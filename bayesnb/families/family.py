@@ -47,10 +47,13 @@ class Family[P: Belief, S: Statistic](ABC):
     prior: P | Mapping[Any, P]
 
     conjugate: ClassVar[type[Belief]]
-    """The class of the prior."""
+    """The class of the prior: for ``Family[Gamma, Events]`` it is ``Gamma``."""
 
     statistic_class: ClassVar[type[Statistic]]
     """The class of the statistic: for ``Family[Gamma, Events]`` it is ``Events``."""
+
+    exact: ClassVar[bool]
+    """Whether the posterior has a closed form, as for every :class:`Conjugate`: whether there is a ``log_evidence``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -58,9 +61,9 @@ class Family[P: Belief, S: Statistic](ABC):
         for kind in kinds:
             if issubclass(kind, Statistic):
                 cls.statistic_class = kind
-
-    exact: ClassVar[bool] = False
-    """True if the posterior has a closed form, as for every :class:`Conjugate`."""
+            elif issubclass(kind, Belief):
+                cls.conjugate = kind
+        cls.exact = hasattr(cls, "log_evidence")
 
     classes_apart: ClassVar[bool] = True
     """True if the parameters of different classes are independent."""
@@ -88,14 +91,8 @@ class Family[P: Belief, S: Statistic](ABC):
     argument: ClassVar[str] = ""
     """The function of a number, such as "ln", whose value is a term of the linear form; "" for the number itself."""
 
-    node_names: ClassVar[tuple[str, ...]] = ()
-    """The names along the last axis of the variables, if this axis is not an axis of levels."""
-
     parts: ClassVar[tuple[Family, ...]] = ()
     """The families that a compound family consists of. Its statistic contains their statistics."""
-
-    atoms: ClassVar[tuple[float, ...]] = ()
-    """Real numbers with positive probability; all other numbers have a density only."""
 
     support: ClassVar[Support] = REALS
     """The values that the family can read; other values raise an error (see :class:`Support`)."""
@@ -103,6 +100,11 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def accepts(self) -> Support:
         return self.support
+
+    @property
+    def atoms(self) -> tuple[float, ...]:
+        """Real numbers with positive probability; all other numbers have a density only."""
+        return ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))

@@ -155,8 +155,6 @@ class FromPyMC(Pointwise[Given]):
     dist: Any
     reads: str
 
-    conjugate = Given
-
     def __init__(self, dist: Any, priors: Mapping[str, Any], reads: Reads = "reals", **sampler: Any) -> None:
         if not callable(getattr(dist, "dist", None)):
             raise TypeError(f"Expected a PyMC distribution class, such as pm.LogNormal; got {dist!r}")

@@ -137,8 +137,6 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     prior: Any = field(default_factory=NormalGamma)
 
-    conjugate = NormalGamma
-
     @abstractmethod
     def readable(self, theta: Theta) -> dict[str, Array]:
         """θ in units of the data."""
@@ -286,7 +284,6 @@ class GaussianKnownVariance(OfNormals[Normal]):
     variance: Any = 1.0
 
     by_column = ("variance",)
-    conjugate = Normal
     reads_sparse = True
 
     def root_precision(self, theta: Theta) -> Array:

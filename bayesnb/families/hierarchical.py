@@ -153,7 +153,6 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
            [2.]])
     """
 
-    conjugate = LearnedShares
     likelihood = Categorical()
     support = LEVELS
 
@@ -335,7 +334,6 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     (array([3.]), array([1.87]))
     """
 
-    conjugate = LearnedCentre
     likelihood = Gaussian()
 
     def __init__(

@@ -184,7 +184,6 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     prior: Any = field(default_factory=Dirichlet)
 
-    conjugate = Dirichlet
     support = BAG
     term = "bag"
 

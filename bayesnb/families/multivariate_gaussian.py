@@ -44,7 +44,6 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     prior: Any = field(default_factory=NormalWishart.shared)
 
-    conjugate = NormalWishart
     term = "vector"
 
     def statistic(self, x: Array, members: Labels) -> Scatter:

@@ -133,8 +133,6 @@ class OfRate(Conjugate[Gamma, Events]):
 
     prior: Any = field(default_factory=Gamma)
 
-    conjugate = Gamma
-
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         with np.errstate(over="ignore"):
             return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))

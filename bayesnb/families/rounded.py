@@ -65,7 +65,6 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     to: Literal["down", "nearest"] = "down"
 
     by_column = ("unit",)
-    conjugate = NormalGamma
 
     def __post_init__(self) -> None:
         if isinstance(self.prior, Family):

@@ -514,8 +514,6 @@ class StudentT(Pointwise[LocationScale]):
     (array([2.]), array([1.48]))
     """
 
-    conjugate = LocationScale
-
     def __init__(
         self, nu: float | None = None, m: Any = None, s: Any = None, reach: Any = None, **sampler: Any
     ) -> None:

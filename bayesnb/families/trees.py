@@ -18,7 +18,7 @@ from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, drawn_codes, log
 from bayesnb.priors import BetaTree, Theta
-from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, log_cells, splits
+from bayesnb.priors.beta_tree import CELLS, DEPTH, log_cells, splits
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
@@ -28,9 +28,6 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
     """Each x falls into one of 64 cells, into cell k with probability θ_k. θ has a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
-
-    conjugate = BetaTree
-    node_names = tuple(str(k) for k in range(NODES))
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:

@@ -79,7 +79,6 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     prior: Any = field(default_factory=Beta)
     inferred: bool = field(default=False, repr=False)
 
-    conjugate = Beta
     support = ZEROS_AND_ONES
 
     def statistic(self, x: Column, members: Labels) -> BinaryCounts:
@@ -144,7 +143,6 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
     prior: Any = field(default_factory=Dirichlet)
 
-    conjugate = Dirichlet
     support = LEVELS
 
     def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
@@ -237,7 +235,6 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     r: Any = 1.0
 
     by_column = ("r",)
-    conjugate = Beta
     support = COUNTS
 
     def statistic(self, x: Array, members: Labels) -> Trials:

@@ -114,6 +114,8 @@ class Belief(ABC):
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
+    node_names: ClassVar[tuple[str, ...]] = ()
+    """The names along the last axis of θ, if this axis is not an axis of levels."""
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
     _where_none: ClassVar[str] = "None"

@@ -247,6 +247,7 @@ class BetaTree(Stopping, Prior):
 
     _where_none = "pooled"
     parameters = ("share",)
+    node_names = tuple(str(k) for k in range(NODES))
     by_name = ("flat",)
     _ranges: ClassVar = {"strength": POSITIVE, "growth": POSITIVE, "near": POSITIVE, "stop": NOT_NEGATIVE}
 

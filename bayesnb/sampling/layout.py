@@ -106,7 +106,7 @@ class Block:
         return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
     def _levels_of(self, part: Any) -> Any:
-        if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
+        if self.n_levels is None or (self.family.conjugate.node_names and isinstance(part, Belief)):
             return part
         by_level = {name: v for name, v in arrays_of(part).items() if v.ndim > 2}
         return replace(part, **{name: v[:, :, : self.n_levels] for name, v in by_level.items()})
@@ -181,7 +181,7 @@ def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, ta
         stem = _plain(str(first) if family.one_term else columns[0])
     else:
         stem = _snake(family.kind) + ("" if n_levels is None else f"_{n_levels}")
-    if names := family.node_names:
+    if names := family.conjugate.node_names:
         categories = names
     elif family.support == LEVELS:
         of_levels = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]

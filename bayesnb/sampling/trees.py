@@ -136,7 +136,7 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
         found[f"seen_{block.name}"] = _seen(block, statistics)
         column = [] if block.apart or block.family.whole_rows else [block.dim("column")]
         axes[f"seen_{block.name}"] = ["class_label", *column]
-        nodes = bool(block.family.node_names)
+        nodes = bool(block.family.conjugate.node_names)
         if block.family.support == LEVELS and (nodes or not block.apart):
             # If the coordinate of a variable is the node of a tree, the levels get a separate coordinate.
             levels = _levels(block, statistics)

@@ -117,6 +117,8 @@ class Learned:
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
+        if classes is self.classes:
+            return self
         places = _places(self.classes, classes)
         counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
         statistics = self.statistics.reindexed(labels_of(classes))

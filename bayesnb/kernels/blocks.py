@@ -83,7 +83,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
     in total. If the compiler is already loaded, loops over ``from_`` cells or more use it.
     """
     global _answered
-    if not (cells >= from_ or large_enough(cells)):
+    if cells < from_:
         return False
     _answered += cells
     return "bayesnb.kernels.compiled" in sys.modules or _answered >= ALONE

@@ -34,7 +34,7 @@ def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks
     specified = {key: _specified(family) for key, family in specified.items()}
     alike: dict[Any, list[Any]] = {}
     for name, family in features.items():
-        shapes = (v.shape[2:] for source in given for v in _arrays(source[name]))
+        shapes = (v.shape[2:] for source in given for v in arrays_of(source[name]).values())
         alike.setdefault((specified[id(family)] or name, *shapes), []).append(name)
     return [(features[names[0]], names) for names in alike.values()]
 
@@ -100,11 +100,8 @@ def by_name(
 
 def width(part: Any) -> int:
     """Number of columns."""
-    return next(v.shape[1] for v in _arrays(part) if v.ndim > 1)
-
-
-def _arrays(part: Any) -> list[Any]:
-    return [part] if hasattr(part, "shape") else list(arrays_of(part).values())
+    arrays = [part] if hasattr(part, "shape") else arrays_of(part).values()
+    return next(v.shape[1] for v in arrays if v.ndim > 1)
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:

@@ -50,8 +50,8 @@ class Classifier(FittedModel):
     A fitted :class:`bayesnb.BayesianNB` holds a classifier as ``classifier_`` and delegates every question to it.
 
     If ``expected`` is true, the statistics include expected counts. ``em`` is the result of EM. ``declared`` are the
-    classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line reads
-    the file. ``record`` holds the name of the table and the scores at its fit.
+    classes named by ``classes=`` or by the type of the labels. ``reading`` are options with which the command line
+    reads the file. ``record`` holds the name of the table and the scores at its fit.
 
     Examples
     --------

@@ -25,13 +25,13 @@ COUNTED = 256
 class CompiledClassifier:
     """An immutable fitted classifier that predicts one row of plain values in about 10 µs.
 
-    Call it with a sequence of values in the order of the fitted columns, or with a mapping from column to value. The
-    result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
+    Call the object with a sequence of values in the order of the fitted columns, or with a mapping from column to
+    value. The result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
-    second sum is over columns k of zeros and ones, levels, or counts below 256. Rows that the formula does not cover,
+    second sum is over 0/1, categorical and count columns k (counts below 256). Rows that the formula does not cover,
     such as rows with a missing cell, are passed to ``classifier``. So predictions, warnings and errors are the same as
     those of ``classifier``.
 

@@ -120,7 +120,7 @@ def worth_of_rows(
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
         The learned rows. Each learned row is predicted by the posterior given all other rows. Further rows are copies
-        of learned rows, unless there is a ``dependence``. By default all rows are drawn from the model.
+        of learned rows, unless there is a ``dependence``. If ``X`` is None, all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -128,17 +128,17 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw. The band covers the mean loss of these rows.
+        Number of rows to predict at each draw.
     prob : float, optional
-        The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        The probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Returns
     -------
     DataFrame (more, ...)
-        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
-        ``rows`` rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price`` the regret of
-        each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows after which the regret stays
-        at most ``bound``, or infinity.
+        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the ends of the interval of
+        the mean loss of ``rows`` rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price``
+        the regret of each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows after which the
+        regret stays at most ``bound``, or infinity.
 
     Raises
     ------

@@ -259,8 +259,8 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula is accurate: true if every family was tested and has no long tail.
 
-    In tests, the error of a probability was below 0.011 if the result is true, and up to 0.05 if it is false. A tail is
-    long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
+    In tests, probabilities had errors below 0.011 if the result is true, and up to 0.05 otherwise. A tail is long if a
+    Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):

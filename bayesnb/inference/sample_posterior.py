@@ -346,7 +346,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w); (chain, draw, row) each."""
+    """Two arrays (chain, draw, row): weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -464,8 +464,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Learned rows, or other rows from the same source. If ``X`` and ``y`` are given, columns of numbers are compared
         by ranks. Ranks work for any family, and for a stream without labels.
     level : float
-        Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
-        rows and streams.
+        Largest probability of a false alarm in any column and class, at any time, on average over learned rows and
+        streams.
     random_state : int
         Seed for breaking ties and for setting learned rows aside.
 

@@ -14,7 +14,7 @@ import click
 
 from bayesnb import progress
 from bayesnb.__about__ import __version__
-from bayesnb.cli import asking, inspecting, judging, learning, splitting, terminal
+from bayesnb.cli import asking, comparing, inspecting, judging, learning, splitting, terminal
 from bayesnb.wording import TableRemark
 
 
@@ -38,7 +38,7 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    inspecting.inspect, splitting.split, judging.compare, learning.fit, judging.score, asking.predict, asking.explain,
+    inspecting.inspect, splitting.split, comparing.compare, learning.fit, judging.score, asking.predict, asking.explain,
     judging.report, judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample,
     asking.watch, asking.questions,
 ):  # fmt: skip

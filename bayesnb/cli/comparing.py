@@ -1,0 +1,234 @@
+"""``bayesnb compare``: the estimates and dependences of one table, on held-out rows and on one row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bayesnb.cli import options
+from bayesnb.cli.judging import document_of
+from bayesnb.cli.printing import print_answer, print_command
+from bayesnb.cli.rows import asked_rows, frame_of
+from bayesnb.cli.settings import Settings, fit_command
+from bayesnb.cli.sources import fitted
+from bayesnb.cli.terminal import say
+from bayesnb.estimates import ESTIMATES
+from bayesnb.progress import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesnb.data.csv_reader import Format
+    from bayesnb.evaluation import Folds
+    from bayesnb.inference.classifier import Classifier
+    from bayesnb.learning import EstimatorParameters
+    from bayesnb.report.parts import Section
+
+COMPARED = (
+    "bayesnb.evaluation.estimates:compare_estimates bayesnb.inference.intervals:predict_interval "
+    "bayesnb.inference.further_rows:worth_of_rows"
+)
+"""Functions whose parameters are options of ``compare``."""
+
+FOOTNOTE = (
+    "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
+    "relative frequency), and mean and predictive are the same where a row has one value for each parameter, as for "
+    "levels. They differ for numbers: bayesnb compare heights."
+)
+
+
+@options.command("DATA", COMPARED, options.EMBEDDED, settings="naive")
+def compare(
+    data: str, target: str | None, asked: tuple[str, ...], values: tuple[str, ...], cv: Folds, rows: int,
+    more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
+    random_state: int, everything: bool, layout: str, format: Format,
+) -> int:  # fmt: skip
+    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and models with dependence.
+
+    DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
+    its score on held-out rows, and ends with the command that fits this model. The output also shows the contributions
+    of the values of one row, and a table that compares the four estimates with models of dependent columns. Give the
+    row by --row or --set; by default, the row is the held-out row whose true class is least probable under naive Bayes.
+
+    Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
+    scored on rows that its own fit held out. If at most a fifth of all rows is scored, all scored rows are held out of
+    a single fit. With --all, the output also has all scores, the family of each column, each estimate's class
+    probabilities of the row, and the posterior interval of p(class | row, parameters). With --more, a table shows how
+    further rows would improve the recommended model.
+    """
+    from bayesnb import design
+    from bayesnb.evaluation import comparison
+    from bayesnb.inference.questions import QUESTIONS
+    from bayesnb.report import scores
+    from bayesnb.report.parts import Section
+    from bayesnb.report.questions import section_of
+
+    learned = fitted(data, target, format, replace(settings, dependence="none"), random_state)
+    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
+    names = tuple(name for name in dependences if name != "none")
+    others = f", and {' and '.join(names)} by folds" if names and cv == "loo" else ""
+    say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}{others}")
+    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, Settings.dependence)
+    each_row, held_out = asked_rows(asked, name, X, values), None
+    if not each_row:
+        held_out = compared.most_surprising
+        each_row = [X.iloc[held_out].to_dict()]
+    take = compared.recommended
+    # A fit to all rows takes as long as one of the five folds, so only models that are shown are fitted.
+    shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
+    needed = names if shown else (take,) if more and take in names else ()
+    others = _with_each(learned.parameters, X, y, needed)
+    answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row] if shown or nuts else []
+    roads = _by_nuts(clf, X, each_row, answers) if nuts else None
+    worth_of_more = None
+    if more:
+        say("drawing further rows")
+        worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
+    chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
+    command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
+    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
+    document = {
+        "data": name,
+        "target": str(y.name),
+        "features": clf.describe(),
+        "scored_by": str(compared.how["predictive"]),
+    }
+    document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}
+    document |= {"recommended": take, "fit": command, "scorecard": document_of(compared.card())}
+    document |= {} if worth_of_more is None else {"more": {"table": worth_of_more, **worth_of_more.attrs}}
+    document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
+
+    def screen() -> list[Section]:
+        more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
+        how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
+        rows_of_estimates = [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))]
+        by_sampling = [] if roads is None else [_nuts_section(roads)]
+        if not everything:
+            model = clf if held_out is None else _without(learned.parameters, clf, X, y, held_out)
+            truth = None if held_out is None else y.iloc[held_out]
+            row = _ledger_section(model, frame_of(each_row[:1], X), held_out, truth, prob)
+            row_sections = rows_of_estimates if asked or values or by_sampling else []
+            first = [Section("", [], compared.finding), row, scores.four_estimates(compared)]
+            return [*first, *more_rows, *row_sections, *by_sampling]
+        worth = scores.worth(compared.card())
+        sections = [replace(worth, lead=compared.finding, parts=worth.parts[:2])]
+        sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared), *more_rows]
+        return [*sections, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
+
+    print_answer(layout, document, compared.table, screen)
+    if layout == "table":
+        print_command(command)
+    return 0 if roads is None else roads["exit"]
+
+
+def _with_each(
+    asked: EstimatorParameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]
+) -> dict[str, Classifier | str]:
+    from bayesnb import learning
+
+    found: dict[str, Classifier | str] = {}
+    for name in counted("learning dependences", names, "models"):
+        say(f"learning --dependence {name}")
+        try:
+            found[name] = learning.fitted(replace(asked, dependence=name), X, y)
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
+    from bayesnb import learning
+
+    try:
+        return learning.without_rows(parameters, clf, X.iloc[[row]], y.iloc[[row]])
+    except ValueError:
+        return clf
+
+
+def _ledger_section(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
+    from bayesnb.report.parts import Section
+    from bayesnb.report.questions import answer, ledger
+
+    proba = clf.predict_proba(frame)[0]
+    predicted = clf.classes_[proba.argmax()]
+    wrong = truth is not None and truth != predicted and truth in clf.classes_
+    contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
+    said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
+    named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
+    lead = f"Naive Bayes on the row {named}: {said}"
+    if row is not None:
+        lead = f"Naive Bayes on row {row}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
+    legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
+    return Section("", [next(ledger(contributions, "nats")), legend], lead)
+
+
+def _answer_of(
+    clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
+    others: Mapping[str, Classifier | str],
+) -> dict[str, Any]:  # fmt: skip
+    from bayesnb.model import ImpossibleRowError
+    from bayesnb.priors import BoundaryError, ImproperError
+    from bayesnb.wording import RefusedError
+
+    frame, labels = frame_of([row], X), [str(label) for label in clf.classes_]
+    estimates: dict[str, Any] = {}
+    for name in (*ESTIMATES, *others):
+        try:
+            model = others.get(name) or clf.with_estimate(name)
+            proba = None if isinstance(model, str) else map(float, model.predict_proba(frame)[0])
+            estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
+            estimates[name] = str(error)
+    ends = clf.predict_interval(frame, prob, draws=draws).iloc[0]
+    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
+    return {"estimates": estimates, "interval": interval}
+
+
+def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
+    import pandas as pd
+
+    from bayesnb.report.parts import Section, TablePart
+
+    labels, estimates = list(answer["interval"]), answer["estimates"]
+    lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
+    for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
+        name = said if what == "median" else f"{prob:.0%} {said}"
+        lines[name] = {label: answer["interval"][label][what] for label in labels}
+    frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
+    shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
+    parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
+    if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
+        parts.append(FOOTNOTE)
+    return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)
+
+
+def _by_nuts(
+    clf: Classifier, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    from bayesnb.sampling.agreement import ConvergenceError
+
+    frame = frame_of(asked, X)
+    begin = time.perf_counter()
+    clf.predict_proba(frame)
+    closed = time.perf_counter() - begin
+    say("sampling with NUTS (the first run compiles the model)")
+    begin = time.perf_counter()
+    try:
+        agreement = clf.verify(frame)
+        said = {"verdict": str(agreement), "agrees": agreement.agrees, "exit": 0 if agreement.agrees else 5}
+        labels = [str(label) for label in clf.classes_]
+        sampled = agreement.plug_ins["sampled"].to_numpy().reshape(len(asked), len(labels))
+        for answer, proba in zip(answers, sampled, strict=True):
+            answer["estimates"]["sampled (NUTS)"] = dict(zip(labels, map(float, proba), strict=True))
+    except ConvergenceError as error:
+        said = {"verdict": str(error), "agrees": None, "exit": 4}
+    return said | {"seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin}
+
+
+def _nuts_section(roads: Mapping[str, Any]) -> Section:
+    from bayesnb.report.parts import Section
+
+    closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
+    return Section("", [f"closed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included"], roads["verdict"])

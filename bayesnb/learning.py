@@ -87,7 +87,7 @@ class Learned:
         elif counts.cells.empty:
             counts = counts.of_classes(labels.n)
         else:
-            _, data = schema.read(part.table, absent=schema.absent_when_learned)
+            _, data = schema.read(schema.through(part.table), absent=schema.absent_when_learned)
             counts = counts.cells.statistics(before.posterior, data, labels)
         return cls(schema, statistics, part.target.classes, part.target.declared, counts)
 
@@ -270,7 +270,7 @@ def before_data(
     classes = with_named(learned.classes, named)
     schema.require_words()
     statistics = learned.over(classes).statistics.arranged(schema.features)
-    data = schema.read(part.table)[1]
+    data = schema.read(schema.through(part.table))[1]
     return Before(model.before(statistics, rng, n), statistics, data, part.target.among(classes))
 
 

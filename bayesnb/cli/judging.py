@@ -55,7 +55,7 @@ def score(
         )
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")
-    for sentence in said_of(unseen_levels(clf.schema, Table.of(X)), len(X), clf.schema):
+    for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)
     card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
     document = {"model": model, "data": table.name, "target": target} | document_of(card)

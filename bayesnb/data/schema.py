@@ -182,10 +182,10 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
-        With ``learn``, new levels are added to the returned schema; otherwise they count as unseen. ``absent`` is
-        "error" or "missing".
+        With ``learn``, new levels are added to the returned schema; otherwise they count as unseen, and the table has
+        gone :meth:`through` the schema. ``absent`` is "error" or "missing".
         """
-        table = self.through(table)
+        table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
             return self.merged(schema), schema.read(table)[1]

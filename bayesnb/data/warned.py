@@ -47,10 +47,11 @@ class UnseenLevelWarning(UserWarning):
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     """Per column, the number of rows with each unseen level, and with each number that its family excludes."""
-    table = schema.through(table)
-    place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
+    watched = [feature for feature in schema.features.values() if feature.guessed or feature.values]
+    by_position = watched and not (table.named and schema.named)
+    place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}
     found: dict[Any, Counter[Any]] = {}
-    for feature in schema.features.values():
+    for feature in watched:
         if feature.guessed and schema.unseen != "error":
             found |= _impossible_numbers(feature, table, place)
         for name, levels in feature.values.items() if schema.unseen == "missing" else ():
@@ -100,7 +101,6 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
     """The original cells of a column; ``None`` for a missing cell."""
-    table = schema.through(table)
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
     return [None if code < 0 else distinct[code] for code in codes]
@@ -123,7 +123,7 @@ class UnseenCounter:
     def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
         for table in tables:
             self.rows += table.n_rows
-            for name, counts in unseen_levels(self.schema, table).items():
+            for name, counts in unseen_levels(self.schema, self.schema.through(table)).items():
                 self.found.setdefault(name, Counter()).update(counts)
             yield table
 

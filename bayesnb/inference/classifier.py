@@ -167,8 +167,9 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table. Unseen levels, and texts without known words, raise a warning."""
-        table = self.schema.through(table)
+        """The encoded columns of a table that :func:`table_of` returned. Unseen levels, and texts without known words,
+        raise a warning.
+        """
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
         for name, feature in self.schema.features.items():
@@ -188,7 +189,8 @@ class Classifier(FittedModel):
     def encoded(self, rows: TrainingRows) -> tuple[Data, Labels]:
         """Encode learned rows, their classes and their weights."""
         self.posterior.warn_of_chains()
-        _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)
+        table = self.schema.through(rows.table)
+        _, data = self.schema.read(table, absent=self.schema.absent_when_learned)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:

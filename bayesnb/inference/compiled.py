@@ -32,8 +32,8 @@ class CompiledClassifier:
 
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
     second sum is over 0/1, categorical and count columns k (counts below 256). Rows that the formula does not cover,
-    such as rows with a missing cell, are passed to ``classifier``. So predictions, warnings and errors are the same as
-    those of ``classifier``.
+    such as rows with a missing cell, are passed to ``classifier``, so that predictions, warnings and errors do not
+    differ.
 
     Examples
     --------

@@ -299,9 +299,9 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all other classes. Sets by this score are
-    the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do
-    not depend on the learned rows.
+    The score of a row with a class is minus the log-odds of the class against all other classes. Sets based on log-odds
+    are the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that
+    do not depend on the learned rows.
 
     References
     ----------

@@ -70,7 +70,7 @@ def loo(
     are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. ``pareto_k``
     is 0 if the feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, but not of the exponents. So the
+    With a dependence, the row is left out of the class prior and of all terms, but not of the exponents, so the
     probabilities are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by
     their exponents.
 

@@ -39,8 +39,8 @@ NEAR = 0.05
 class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
-    Let s be ``power``. Then N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N(t) exists for t
-    between ``bounds``, and its derivative N' takes every real value there.
+    With s = ``power``, N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N(t) exists for t between
+    ``bounds``, and its derivative N' takes every real value there.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
     D, x), a mixture over the class of the row, whose weights and components follow from N

@@ -455,8 +455,8 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
 def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
     """Watch a stream of further rows, with an alarm that may be checked after every row.
 
-    An alarm means that the stream has changed, that a column never had its family, or that rows depend on each other,
-    as in a time series.
+    An alarm means that the stream has changed, that the family of a column was never right, or that rows depend on each
+    other, as in a time series.
 
     Parameters
     ----------

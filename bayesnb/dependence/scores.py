@@ -15,7 +15,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import NUMBERS, Alike, Rows, Source, log_joint, log_posterior_of_classes
+from bayesnb.dependence.likelihood import NUMBERS, Alike, Source, log_joint, log_posterior_of_classes
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
@@ -89,12 +89,17 @@ class Spread:
         mean = log_joint(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         same = covariates(layout, alike, len(terms))
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
-        roots = np.empty((len(terms), layout.classes, rank))
-        for c, root in enumerate(by_class):
-            roots[:, c] = terms[:, c] @ self.root[:n] + same @ root[len(own) :]
-            if len(own):
-                roots[:, c] += terms[:, c, own] @ root[: len(own)]
+        roots = np.zeros((len(terms), layout.classes, rank))
+        shared, of_class = _past_zeros(self.root[:n]), [_past_zeros(root) for root in by_class]
+        for c, (root, some) in enumerate(zip(by_class, of_class, strict=True)):
+            roots[:, c, shared] = terms[:, c] @ self.root[:n, shared]
+            roots[:, c, some] += np.column_stack([terms[:, c, own], same]) @ root[:, some]
         return mean, roots @ roots.swapaxes(1, 2)
+
+
+def _past_zeros(root: Array) -> slice:
+    """The columns from the first one that is not zero."""
+    return slice(int(root.any(0).argmax()), None)
 
 
 def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
@@ -266,28 +271,29 @@ def expected_derivatives(
     slope = np.zeros((n_classes, layout.width))
     shared, mixed = np.zeros((n, n)), np.zeros((n, n_classes, width))
     apart = np.zeros((n_classes, width, n_classes, width))
-    for block in source():
-        for cut in spread.blocks(layout, len(block.codes), points):
-            rows: Rows = block[cut]
-            p, both = expected(*spread.scores(layout, rows.terms, rows.offset, rows.alike), points)
-            alike = covariates(layout, rows.alike, len(rows.codes))
-            missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
-            curved = -rows.weight[:, None, None] * both
-            curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
-            slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
-            slope[:, n:] += missed.T @ alike
-            weighed = curved @ rows.terms
-            many = len(rows.codes) * n_classes
-            shared += rows.terms.reshape(many, n).T @ weighed.reshape(many, n)
-            each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes if len(own) else 1)]
-            for c in range(n_classes):
-                z = each[c if len(own) else 0]
-                mixed[:, c] += weighed[:, c].T @ z
-                for k in range(c + 1):
-                    found = (z * curved[:, c, k, None]).T @ each[k if len(own) else 0]
-                    apart[c, :, k] += found
-                    if k < c:
-                        apart[k, :, c] += found.T
+    for rows in source():
+        p, both = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
+        for cut in spread.blocks(layout, len(rows.codes), points):
+            few = rows[cut]
+            p[cut], both[cut] = expected(*spread.scores(layout, few.terms, few.offset, few.alike), points)
+        alike = covariates(layout, rows.alike, len(rows.codes))
+        missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
+        curved = -rows.weight[:, None, None] * both
+        curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
+        slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
+        slope[:, n:] += missed.T @ alike
+        weighed = curved @ rows.terms
+        many = len(rows.codes) * n_classes
+        shared += rows.terms.reshape(many, n).T @ weighed.reshape(many, n)
+        each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes if len(own) else 1)]
+        for c in range(n_classes):
+            z = each[c if len(own) else 0]
+            mixed[:, c] += weighed[:, c].T @ z
+            for k in range(c + 1):
+                found = (z * curved[:, c, k, None]).T @ each[k if len(own) else 0]
+                apart[c, :, k] += found
+                if k < c:
+                    apart[k, :, c] += found.T
     corner = mixed.reshape(n, n_classes * width)
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return layout.slopes(slope), (information + information.T) / 2
@@ -312,7 +318,7 @@ def nearest(
     deviations, is below ``close``. Unlike the Laplace approximation, the variational Gaussian avoids exponents under
     which the labels are nearly impossible.
     """
-    spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
+    spread = Spread(1.0, center, _inverse_root(precision))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)
     for _ in range(ROUNDS):
         used = points if last < AT_LAST else used
@@ -327,12 +333,16 @@ def nearest(
         size = min(1.15 * size, 0.5 if change > FAR else 1.0) if change < last else max(0.02, 0.5 * size)
         last = change
         precision = (1 - size) * precision + size * wanted
-        root = _inverse_root(cholesky(precision, lower=True))
+        root = _inverse_root(precision)
         spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
         if change < close:
             break
     return spread
 
 
-def _inverse_root(factor: Array) -> Array:
-    return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)
+def _inverse_root(precision: Array) -> Array:
+    """A root of the covariance. The parameters are in reverse order, so that in the rows of shared exponents and of the
+    last classes, which come first, most columns are zero.
+    """
+    factor = cholesky(precision[::-1, ::-1], lower=True)
+    return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)[::-1]

@@ -23,13 +23,7 @@ from bayesnb.data.summary import Summary
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
-from bayesnb.data.warned import (
-    warn_of_classes,
-    warn_of_encoders,
-    warn_of_identifiers,
-    warn_of_numbers_as_levels,
-    warn_of_unlabelled,
-)
+from bayesnb.data.warned import warn_of_table, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
@@ -138,20 +132,14 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
         If most texts of a column share no word with another text.
     """
     X = _beside(X, y, sample_weight)
-    learned = _of_table(settings, X, y, sample_weight)
-    table = None if engines.streams(X) else X
-    warn_of_identifiers(learned.schema, learned.statistics, table)
-    warn_of_numbers_as_levels(learned.schema, learned.statistics)
-    warn_of_classes(learned.classes, float(learned.statistics.rows.sum()))
-    if table is not None:
-        warn_of_encoders(table, learned.schema, learned.statistics)
+    require_dependence(settings)
+    in_parts = engines.streams(X)
+    learned = _of_parts(settings, X, y, sample_weight) if in_parts else _of_rows(settings, X, y, sample_weight)
+    warn_of_table(learned.schema, learned.statistics, learned.classes, None if in_parts else X)
     return learned
 
 
-def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
-    require_dependence(settings)
-    if engines.streams(X):
-        return _of_parts(settings, X, y, sample_weight)
+def _of_rows(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
     name = y if isinstance(y, str) else getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     unlabelled = Unlabelled.of(settings.unlabelled)

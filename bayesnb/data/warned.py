@@ -234,7 +234,7 @@ FEWEST_LEVELS = 20
 """With fewer levels, a column of numbers and other texts is read well as levels."""
 
 
-def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
+def _warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
     """Warn of columns of text whose levels are mostly numbers."""
     for name, feature in schema.features.items():
         if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
@@ -246,12 +246,6 @@ def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
             said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as levels"
             said += ": bayesnb.inspect(X, y) names the others and the remedy"
             warn(Message(said, column=name, k=len(levels)), NumbersAsLevelsWarning)
-
-
-def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
-    """Warn of columns that look like identifiers. Columns of numbers are checked only in tables in memory."""
-    for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
-        warn(said, IdentifierWarning)
 
 
 class ManyClassesWarning(TableRemark):
@@ -272,7 +266,7 @@ class ManyClassesWarning(TableRemark):
     """
 
 
-def warn_of_classes(classes: Array, rows: float) -> None:
+def _warn_of_classes(classes: Array, rows: float) -> None:
     """Warn if there are many classes. If there are more classes than half the number of rows, scikit-learn has already
     warned.
     """
@@ -350,7 +344,7 @@ class EncodedColumnsWarning(UserWarning):
     """
 
 
-def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
+def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     """Warn of columns that seem to be the output of an encoder or a scaler."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
@@ -450,6 +444,16 @@ def _one_hot(table: Table, names: Names) -> bool:
     else:
         x = np.stack([table.column(name).reals() for name in names], axis=1)
     return bool(((x == 0) | (x == 1)).all() and (x.sum(axis=1) == 1).all())
+
+
+def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any = None) -> None:
+    """Warn of columns and labels that are probably read wrongly; some checks need a table ``X`` in memory."""
+    for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
+        warn(said, IdentifierWarning)
+    _warn_of_numbers_as_levels(schema, statistics)
+    _warn_of_classes(classes, float(statistics.rows.sum()))
+    if X is not None:
+        _warn_of_encoders(X, schema, statistics)
 
 
 def _shown(names: Sequence[Any]) -> str:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning
+from bayesnb import learning, prior_model
 from bayesnb.data.rows import named_columns
 from bayesnb.data.specifications import BestFamily, ByType, Missing, label_prior
 from bayesnb.data.targets import read_target
@@ -447,9 +447,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             raise ValueError("labels y belong to the rows of a table: pass X too, or the classes alone")
         about = [] if classes is None else list(classes), rng, draws * chains
         before = (
-            learning.declared(self._parameters, *about)
+            prior_model.of_features(self._parameters, *about)
             if X is None
-            else learning.before_data(self._parameters, X, y, *about)
+            else prior_model.of_table(self._parameters, X, y, *about)
         )
         before.prior.require_proper()
         n = (100 if X is None else len(before.codes)) if rows is None else rows

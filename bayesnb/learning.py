@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,25 +18,20 @@ from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled, label_prior
-from bayesnb.data.specifications import entries as specified
 from bayesnb.data.summary import Summary
-from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
 from bayesnb.data.warned import warn_of_table, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
-from bayesnb.families.family import Family
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.model import Data, DrawnPosterior, Posterior, Statistics, estimate_rule
+from bayesnb.model import DrawnPosterior, Statistics, estimate_rule
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 from bayesnb.priors.class_prior import WithUnknown
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, require_choice
 
 
@@ -223,95 +218,6 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
     return believed(settings, None, learned, **others)
 
 
-@dataclass(frozen=True, eq=False)
-class Before:
-    """The model before any data.
-
-    ``prior`` holds the priors, as a :class:`Posterior` of no rows. ``statistics`` are the statistics of a table, and
-    only set the scale of the priors.
-    """
-
-    prior: Posterior
-    statistics: Statistics
-    data: Data
-    codes: Array
-
-
-def before_data(
-    settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
-) -> Before:
-    """The model before any data. Priors that depend on data are scaled to the table ``X``."""
-    label = label_prior(settings)
-    if y is None:
-        named = [*classes, *label.named_classes(list(classes))]
-        if not named:
-            raise ValueError('Expected labels y, or classes, such as classes=["no", "yes"]; got neither')
-        if settings.class_prior == "frequencies":
-            raise RefusedError("{prior} needs labels y", prior=Cure("class_prior", "frequencies"))
-        classes = list(dict.fromkeys(named))
-        y = np.resize(np.array(classes[:1]), Table.of(X).n_rows)
-    part = _labelled(settings, X, y, None, None)
-    learned = Learned.of(EstimatorParameters.of(settings, dependence=None), None, part)
-    schema = learned.schema
-    model = schema.model(label)
-    named = [*learned.declared, *classes, *model.named_classes(labels_of(learned.classes))]
-    classes = with_named(learned.classes, named)
-    schema.require_words()
-    statistics = learned.over(classes).statistics.arranged(schema.features)
-    data = schema.read(schema.through(part.table))[1]
-    return Before(model.before(statistics, rng, n), statistics, data, part.target.among(classes))
-
-
-MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
-"""Two columns of numbers on different scales, to tell whether a prior is scaled to its column."""
-
-
-def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
-    """The model before any data, for features declared without a table; raises an error for priors that depend on
-    data.
-    """
-    if not isinstance(settings.features, Mapping):
-        raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
-    tables = [_made_up(settings.features, which) for which in range(2)]
-    one, other = (before_data(settings, table, None, classes, rng, n) for table in tables)
-    for name, prior in one.prior.prior.items():
-        if not same(prior, other.prior.prior[name]):
-            raise RefusedError(
-                "feature {name!r}: its prior is scaled to the column, and there are no rows: pass a table X, or give "
-                "all hyperparameters of the prior",
-                name=name,
-                column=name,
-            )
-    return one
-
-
-def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
-    table: dict[Any, Any] = {}
-    for entry in specified(features):
-        family = entry.spec
-        prior = getattr(family, "prior", None)
-        levels = getattr(prior, "alpha", None)
-        if not isinstance(family, Family) or family.needs_rows or family.support is BAG:
-            values: Any = None
-        elif family.support is LEVELS:
-            named = family.order_of(0) or (list(levels) if isinstance(levels, Mapping) else None)
-            values = None if named is None else np.resize(np.array(named, object), max(3, len(named)))
-        elif family.support is ZEROS_AND_ONES:
-            values = np.array([0, which, 1])
-        else:
-            values = np.array(MADE_UP[which])
-        if values is None:
-            raise RefusedError(
-                "feature {name!r}: its levels or words are only known from a table: pass X, or name the levels in the "
-                "prior, as Categorical(Dirichlet({{'low': 1, 'high': 1}}))",
-                name=entry.key,
-                column=entry.key,
-            )
-        table |= dict.fromkeys(entry.columns, values)
-    n = max(map(len, table.values()))
-    return {name: np.resize(values, n) for name, values in table.items()}
-
-
 def with_rows(
     settings: EstimatorParameters,
     before: Classifier | None,
@@ -336,7 +242,7 @@ def _parts(
     """Yield a table in parts: as rows in memory if shapes and pairs must be counted, otherwise as summaries."""
     schema = _schema(settings, before)
     if not engines.streams(X):
-        yield _labelled(settings, X, y, sample_weight, schema)
+        yield labelled_rows(settings, X, y, sample_weight, schema)
         return
     _require_names(y, sample_weight)
     if _counts(settings, before).cells.empty:
@@ -345,7 +251,10 @@ def _parts(
         yield from engines.rows(settings, X, y, sample_weight, schema)
 
 
-def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> TrainingRows:
+def labelled_rows(
+    settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None
+) -> TrainingRows:
+    """Read rows to learn; ``ValueError`` if a label is missing."""
     return (
         TrainingRows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema)
         .labelled()
@@ -456,7 +365,7 @@ def with_exponents(
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
     before.posterior.require_statistics()
-    rows = _labelled(settings, X, y, sample_weight, before.schema)
+    rows = labelled_rows(settings, X, y, sample_weight, before.schema)
     try:
         before.statistics.without(rows.statistics(settings, _schema(settings, before), fixed=True)[1])
     except ValueError as error:

@@ -47,7 +47,8 @@ def test_a_term_with_its_row_left_out_is_the_predictive_of_a_refit(name, weights
     posterior, data, labels = believed(name, WEIGHTS[weights])
     found = terms.left_out(posterior, data, labels)
     whole = terms.predictive(posterior, data, len(labels))
-    for i, own in enumerate(labels.codes):
+    for i in range(0, len(labels), 3):
+        own = labels.codes[i]
         row = {"f": data["f"][i : i + 1]}
         again = terms.predictive(refit(posterior, data, labels, i), row, 1)[0]
         assert_allclose(found[i, own], again[own], rtol=1e-10, atol=1e-10)

@@ -27,7 +27,7 @@ from bayesnb.kernels import blocks, reading
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
 
-N = 3000
+N = 1000
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def compiled(monkeypatch):
     def turn_on():
         monkeypatch.setattr(blocks, "COMPILED_FROM", 0)
         monkeypatch.setattr(blocks, "ALONE", 0)
-        monkeypatch.setattr(blocks, "CELLS", 1000)
+        monkeypatch.setattr(blocks, "CELLS", 350)
 
     return turn_on
 
@@ -102,7 +102,7 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     ],
 )
 def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
-    family, X, y, weight = table(kind, classes)
+    family, X, y, weight = table(kind, classes, 500)
     answers = []
     for compiled in (False, True):
         monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
@@ -118,7 +118,7 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
 
 @pytest.mark.parametrize("kind", [*KINDS, "reals of one of two families"])
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled, monkeypatch):
-    family, X, y, weight = table(kind, 4)
+    family, X, y, weight = table(kind, 4, 500)
     compiled()
     answers = []
     for n in (1, 2, 16):
@@ -194,7 +194,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("row", [0, 2001, N - 1])
+@pytest.mark.parametrize("row", [0, 701, N - 1])
 @pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in ODD.items() for value in values])
 def test_an_invalid_cell_of_a_large_table_is_refused_by_name(kind, value, row, compiled):
     family, X, y, _ = table(kind)
@@ -218,18 +218,18 @@ def test_an_invalid_cell_of_a_large_table_is_refused_by_name(kind, value, row, c
 def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column, compiled):
     rng = default_rng(0)
     X, y = np.column_stack([rng.integers(0, 3, N), rng.integers(0, 5, N)]), rng.integers(0, 3, N)
-    X[value == X], X[1234, column] = 0, value
+    X[value == X], X[734, column] = 0, value
     expected = BayesianNB(Categorical()).fit(X, y)
     compiled()
     found = BayesianNB(Categorical()).fit(X, y)
-    parts = BayesianNB(Categorical()).fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
+    parts = BayesianNB(Categorical()).fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
     for clf in (found, parts):
         got, want = clf.classifier_.statistics.features["x"], expected.classifier_.statistics.features["x"]
         assert_array_equal(got.with_levels(want.levels).counts, want.counts)
         assert got.counts.sum() == X.size
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
     with pytest.raises(ValueError, match="were never learned"):
-        BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
+        BayesianNB(Categorical()).fit(np.delete(X, 734, axis=0), np.delete(y, 734)).forget(X, y)
 
 
 def test_a_stored_zero_of_a_sparse_matrix_is_not_a_word(compiled):

@@ -107,20 +107,20 @@ def test_intervals_are_those_of_weighted_draws_of_one_covariance(few):
     clf, X, y = few
     rows = X[:3]
     clf = clf.fit(X, y)
-    theta = clf.posterior_.draw(default_rng(5), (10_000,))
+    theta = clf.posterior_.draw(default_rng(5), (4_000,))
     (drawn,) = theta.features.values()
     assert (np.ptp(drawn["precision"], axis=1) == 0).all()
     data, n = clf.classifier_.read(rows)
     joint = theta.log_joint(data, n)
     p = softmax(joint, axis=-1)
-    assert_allclose(softmax(logsumexp(joint, axis=0), axis=-1), clf.predict_proba(rows), atol=0.01)
+    assert_allclose(softmax(logsumexp(joint, axis=0), axis=-1), clf.predict_proba(rows), atol=0.016)
     weight = np.exp(logsumexp(joint, axis=-1))
-    found = clf.predict_interval(rows, prob=0.8, draws=10_000).to_numpy().reshape(3, 3, 3)
+    found = clf.predict_interval(rows, prob=0.8, draws=4_000).to_numpy().reshape(3, 3, 3)
     for row in range(3):
         for c in range(3):
             order = np.argsort(p[:, row, c])
             below = weight[order, row].cumsum() / weight[:, row].sum()
             expected = p[order, row, c][np.searchsorted(below, [0.1, 0.5, 0.9])]
-            assert_allclose(found[row, c], expected, atol=0.02)
+            assert_allclose(found[row, c], expected, atol=0.032)
     assert clf.uncertainty(rows)["epistemic"].between(0, np.log(3)).all()
     assert len(clf.explain(rows)) == 9

@@ -282,8 +282,9 @@ def values_of(model: Any, theta: Parameters, posterior: Posterior) -> dict[str, 
     return {variable.name: found[variable.name] for variable in model.free_RVs}
 
 
-@pytest.mark.parametrize("label", ["learned", "known"])
-@pytest.mark.parametrize("features", [DEFAULTS, INFORMED], ids=["defaults", "informed"])
+@pytest.mark.parametrize(
+    ("features", "label"), [(DEFAULTS, "learned"), (INFORMED, "known")], ids=["defaults", "informed"]
+)
 def test_the_summed_out_model_in_pymc_is_the_same_density(features, label):
     from pymc.model.transform.conditioning import remove_value_transforms
 
@@ -454,7 +455,7 @@ def test_the_statistics_are_labelled_plus_weighted_expected_rows():
 
 @pytest.mark.parametrize("estimate", ["mean", "mle"])
 def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
-    X, _, target = simulated(200)
+    X, _, target = simulated(60)
     clf = BayesianNB(estimate=estimate).fit(X, target)
     assert_allclose(clf.predict_proba(X)[4:], clf.classifier_.em.responsibilities, atol=1e-4)
 

@@ -236,8 +236,8 @@ def yardstick(
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from bayesnb.evaluation.yardstick import WORLDS, bootstrap, yardstick
-    >>> methods = {"bootstrap of GaussianNB": bootstrap(GaussianNB(), 50)}
-    >>> found = yardstick(methods, {"numbers": WORLDS["numbers"]}, tables=20)
+    >>> methods = {"bootstrap of GaussianNB": bootstrap(GaussianNB(), 20)}
+    >>> found = yardstick(methods, {"numbers": WORLDS["numbers"]}, tables=6)
     >>> bool(found.loc[("numbers", "bootstrap of GaussianNB"), "coverage"] < 0.85)
     True
     """

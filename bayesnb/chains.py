@@ -208,10 +208,10 @@ class Convergence:
 def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
-    Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
-    sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M - 1 degrees of
-    freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). There are ``cells``
-    parameters with two values of r_hat each, of ranks and of folded ranks (Vehtari et al. 2021).
+    Each chain is split into halves, whose M = 2 × ``chains`` means are compared. If all halves have the same
+    distribution, the sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with
+    M-1 degrees of freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each
+    of the ``cells`` parameters has an r_hat of ranks and one of folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

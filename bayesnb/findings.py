@@ -167,12 +167,12 @@ def _in_python(remark: Remark) -> Message:
 
 
 NAMED = 4
-"""Most columns of a family of remarks that are named."""
+"""Largest number of columns that :class:`Remarks` names."""
 
 
 @dataclass(frozen=True)
 class Remarks:
-    """Several columns with the same remark, and the remark about the first column."""
+    """Columns with remarks that differ only in the column; ``first`` is the remark about the first column."""
 
     columns: tuple[Any, ...]
     first: Remark
@@ -717,7 +717,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
 
 
 MOST_STEPS = 60
-"""Most distinct values of a column that is tried as rounded numbers."""
+"""Largest number of distinct values in a column that is tried as rounded numbers."""
 
 
 def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
@@ -801,7 +801,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 MOST_ROWS = 5_000
-"""Most rows that are examined for derived columns."""
+"""Largest number of rows that are examined for derived columns."""
 
 
 def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

@@ -117,7 +117,7 @@ class Cure:
 class Message:
     """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
-    ``str`` formats the message for Python. A value may be another message, a cure, a tuple of cures, or an error that
+    ``str`` spells options as in Python. A value may be another message, a cure, a tuple of cures, or an error that
     holds a message.
 
     Parameters

@@ -1,4 +1,4 @@
-"""``bayesnb compare``: the estimates and dependences of one table, on held-out rows and on one row."""
+"""``bayesnb compare``: scores of the estimates and dependences on held-out rows, and their results for one row."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Settings:
         are learned from held-out rows. auto-counts leaves near rows out, so that the model file holds counts and no
         row.
     unknown : str, optional
-        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. With an
-        unknown class, columns are independent given the class.
+        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
+        model has no ``dependence``.
 
     Notes
     -----
@@ -96,7 +96,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator, without ``dependence`` and ``--m``; labels are text."""
+        """The estimator's parameters except ``dependence``, before ``--m`` is applied. Class labels are still text."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),

@@ -106,8 +106,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table for a fitted model, and read the table as the model's own table was read.
 
-    The model stores the names of the columns, the columns to leave out, and the texts that mean a missing cell. Columns
-    in ``others`` are not left out. A column is read as text if the model learned text.
+    The model stores the names of the columns, the columns to leave out, and the texts of missing values. Columns in
+    ``others`` are not left out. A column is read as text if the model learned text.
     """
     text = [
         column

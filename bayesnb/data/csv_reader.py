@@ -3,7 +3,7 @@
 DuckDB finds the separator and the header, and reads every cell as text. The rules of this module are:
 
 * Only double quotes enclose a cell.
-* Texts such as NA mean missing in all columns. Texts such as "?" mean missing in columns of numbers.
+* Texts such as NA are missing values in all columns. Texts such as "?" are missing values in columns of numbers only.
 * A column holds numbers if each of its cells is a number. 05123 is not a number, because its leading zero would be
   lost.
 * Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
@@ -92,7 +92,7 @@ class CsvLayout:
 
     ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` are the
     types that fit all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer",
-    "real", "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts that mean missing. ``marks``
+    "real", "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts of missing values. ``marks``
     holds the decimal mark of each column, "" for a column without decimal marks.
     """
 
@@ -284,7 +284,7 @@ def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
-"""The texts that mean a missing cell, the same as in pandas."""
+"""The texts of missing values, as in pandas."""
 
 
 class Types(IntFlag):

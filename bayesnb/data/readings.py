@@ -19,7 +19,7 @@ from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
 
 GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
-"""Texts that mean a missing cell in a column of numbers or dates, in lower case and without surrounding spaces.
+"""Texts of missing values in columns of numbers or dates, in lower case and without surrounding spaces.
 
 In a column of text they are ordinary levels, because they may have a meaning there.
 """
@@ -904,7 +904,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """The sorted distinct texts, except texts that mean missing; empty if some cells are not text."""
+    """The sorted distinct texts without texts of missing values; empty if some cells are not text."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 

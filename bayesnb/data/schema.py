@@ -50,7 +50,7 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, with feature columns in place of the columns in ``readings``. If
+    ``names`` are the columns of the first table, where feature columns replace each column with a reading. If
     ``named``, columns of later tables are found by name, otherwise by position. ``families`` are the families of
     unspecified columns.
     """

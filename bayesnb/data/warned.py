@@ -322,8 +322,8 @@ CLOSE = 1e-6
 class EncodedColumnsWarning(UserWarning):
     """Some columns seem to be the output of an encoder or a scaler. Fit the original table instead.
 
-    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. For
-    standardised columns, tables and explanations are in units of standard deviations.
+    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. Tables
+    and explanations of standardised columns are in units of standard deviations.
 
     To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.

@@ -431,7 +431,7 @@ class Forests:
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
         """For each row and two columns u and v: the weight of the learned rows with the same cells in u and v, and the
-        weight of the learned rows with the same cell in u. Both arrays are (row, class, u, v), 0 if a cell is missing.
+        weight of the learned rows with the same cell in u. Both, (row, class, u, v), are 0 if a cell is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

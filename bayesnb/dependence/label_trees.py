@@ -38,13 +38,12 @@ class LabelTrees:
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). The
     rows of a tree and the columns of a node are chosen by *keys*, hashes of the content of rows without the labels. At
-    first, the key of a cell is a hash of the number of rows in the cell and of the histogram of the column. In a real
-    column, the distance of the cell's rank from the middle rank is hashed, too. A tree is grown on all copies of a row
-    or on none, but the counts of its nodes include all rows.
+    first, the key of a cell is a hash of its row count and the row counts of all cells of its column. In a real column,
+    the distance of the cell's rank from the middle rank is hashed, too. A tree is grown on all copies of a row or on
+    none, but the counts of its nodes include all rows.
 
-    ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
-    (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys on
-    which a tree is grown.
+    ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
+    :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.
     """
 
     columns: Array
@@ -121,7 +120,9 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys (hashes) of cells, uint64 (column, cell + 1); 0 in constant columns."""
+    """The key (hash) of each cell, uint64 (column, largest number of cells + 1). The last key of a column is the key of
+    a missing cell. Keys of constant columns are 0.
+    """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)

@@ -62,8 +62,8 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with the terms of all members of an average. The terms of a
-        row are computed without the row.
+        """The rows from which the exponents were learned, with the terms of all members of a model average. The terms
+        of a row are computed without the row.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Dependence:
         return found
 
     def log_proba_of_members(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
-        """log p(c | x) under each member of an average, (member, row, class)."""
+        """log p(c | x) under each member of a model average, (member, row, class)."""
         found = np.empty((len(self.exponents.spreads), n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, None, None):
             found[:, cut] = self.exponents.log_proba_of_members(*asked)
@@ -160,8 +160,8 @@ class Dependence:
         exponents learned without the row; and the class of each row.
 
         With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
-        sampling, see Gelfand, Dey and Chang 1992). The weights of the members of an average do not change, because they
-        were chosen on held-out rows.
+        sampling, see Gelfand, Dey and Chang 1992). The weights of the members of a model average do not change, because
+        they were chosen on held-out rows.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)

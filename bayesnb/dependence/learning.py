@@ -1,7 +1,7 @@
 """Learn a dependence: its terms, their exponents, and averages of several models.
 
-The members of an average are models of different flexibility. Each member is a point or a distribution in the same
-space of exponents. :func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them.
+The members of a model average differ in flexibility. Each member is a point or a distribution in the space of all
+exponents. :func:`stacked` learns the weights of members from held-out rows, and :func:`averaged` combines the members.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _members(
     order: Order,
     before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents in each member of an average. Without an average, the only member learns all
+    """The posterior of the exponents of each member of a model average. Without an average, the only member learns all
     exponents.
 
     Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
@@ -206,7 +206,7 @@ def _held_out(
     order: Order,
     before: Mapping[str, LearnedExponents],
 ) -> HeldOutRows:
-    """Predict held-out rows by each member of an average.
+    """Predict held-out rows by each member of a model average.
 
     For each fold, everything except the trees is learned again from the other folds. A row is predicted by the trees
     that were not grown on it. Rows are dealt to folds class by class; copies of a row may be in different folds. Rows
@@ -283,7 +283,7 @@ The class frequencies represent rows with a wrong label, which are rare.
 """
 
 POWER_SD = 0.3
-"""Prior standard deviation of the logarithm of the power of an average, around 0."""
+"""Prior standard deviation of the logarithm of the power of a model average; the prior mean is 0."""
 
 MOST_LOG_POWER = 1.5
 """Largest absolute value of the logarithm of this power."""

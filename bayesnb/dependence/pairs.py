@@ -86,9 +86,9 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
     If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
     between classes would count as dependence. With ``by_class``, the strength of the prior is one row per pair of
-    cells. With ``by_class``, the Bayes factor is divided by its mean over all permutations of one column within a
-    class. For columns of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2)
-    (for equal margins, see Good 1976, and Canfield and McKay 2010).
+    cells, and the Bayes factor is divided by its mean over all permutations of one column within a class. For columns
+    of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2) (for equal
+    margins, see Good 1976, and Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -153,8 +153,8 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        The weight ``less`` is first subtracted from the count of the class and the pair of cells. The term is valid
-        only for counts of at least ``less``.
+        First, ``less`` is subtracted from each count, (class, cell, cell). A term is valid only if its count is at
+        least ``less``.
         """
 
     @abstractmethod
@@ -171,9 +171,9 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the density in a class relative to the density in all classes
     together.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    The frequencies of all classes together do not change if a row is left out. ``counts``, (class, cell, column), holds
-    several columns. Methods take the position of a column as ``b``.
+    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together,
+    which do not change if a row is left out. ``counts``, (class, cell, column), holds several columns. Methods take the
+    position of a column as ``b``.
     """
 
     whole: BetaTree

@@ -57,8 +57,7 @@ CURVED = 2.0
 """A search for a mode ends early if its log evidence cannot be the largest. The bound, in nats, is the evidence of the
 quadratic likelihood with the derivatives at the current point, plus this number, plus six times the promised gain of
 the next step. The likelihood is not quadratic: if classes separate, its curvature decreases with distance from the
-origin. Of 2,089 trials on twelve tables 496 ended early by this rule, and none of them would have had the largest
-evidence.
+origin. In 2,089 trials on twelve tables, the rule ended no search that had the largest evidence.
 """
 
 
@@ -320,9 +319,9 @@ class LearnedExponents:
     deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
-    members of an average. In an average, the first point is the class frequencies. The last points and ``posterior``
-    belong to the member that learns all terms. ``power`` is the power of the averaged probabilities. ``spreads`` are
-    the Normals over which probabilities are averaged, one per member.
+    members of a model average. Its first member predicts the class frequencies, with exponents of 0 in the first of
+    ``points``. The last points and ``posterior`` belong to the member that learns all terms. ``power`` is the power of
+    the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per member.
     """
 
     spec: Exponents
@@ -501,7 +500,7 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) under each member of an average, (member, row, class).
+        """log p(c | x) under each member of a model average, (member, row, class).
 
         The members are not yet averaged, and ``power`` is not yet applied.
         """

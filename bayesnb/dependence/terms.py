@@ -180,7 +180,7 @@ class TermSet:
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the learned exponents, in the order of the terms. The term of the trees comes last.
 
-        The exponent of the trees is 1 in one member of an average, and 0 in all other members.
+        The exponent of the trees is 1 in one member of a model average, otherwise 0.
         """
         by = spec.by == "class"
         if spec.by == "model":

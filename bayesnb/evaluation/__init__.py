@@ -196,7 +196,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`, with the name of the estimator; also if there are no estimators.
+        As :func:`evaluate`; the message names the estimator. Also if there are no estimators.
 
     References
     ----------

@@ -59,7 +59,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model. The posterior of the model is exact given the rows before ``seen`` transforms them."""
+        """The model of the tables. Given rows that ``seen`` has not transformed, its posterior is exact."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -206,9 +206,9 @@ def yardstick(
     Parameters
     ----------
     methods : function or {name: function}
-        A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. The function returns
-        draws of p(1 | row) for the rows ``asked``, (draw, row), or the ends of intervals, (row, 2). At most 400 draws
-        are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``,
+        A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. For the rows ``asked``,
+        it returns either draws of p(1 | row), (draw, row), or the ends of intervals, (row, 2). At most 400 draws are
+        used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``,
         ``venn_abers``.
     worlds : {name: World}, optional
         ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.

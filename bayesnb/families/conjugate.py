@@ -277,7 +277,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) separately for each cell. True if θ is large, as for a tree."""
+        """Whether to draw log p(x | θ) per cell, because θ holds many numbers (see ``MANY_NUMBERS``)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
@@ -448,7 +448,9 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """Group rows with the same missing columns; yield row indices, the posterior of the observed columns, and cells."""
+    """Group rows by their missing columns. Per group, yield row indices, the posterior of the other columns, and their
+    cells.
+    """
     for rows, columns in patterns(x):
         if columns is None:
             yield rows, posterior, x[rows]

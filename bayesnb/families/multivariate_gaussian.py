@@ -177,7 +177,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, after the row is removed with the given ``weight``.
+    """Log predictive of each row, after its ``weight`` is removed from ``believed`` (0 for rows that were not learned).
 
     ``squares`` are the squared distances h from ``distances``. NaN if the belief without the row is improper.
     """

@@ -1,4 +1,4 @@
-"""Families without a closed form, whose posterior PyMC samples."""
+"""Families without a closed form. PyMC samples their posterior."""
 
 from __future__ import annotations
 

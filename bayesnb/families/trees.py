@@ -200,7 +200,7 @@ class Ordinal(OnTree[CategoryCounts]):
         All levels of every column from the lowest to the highest, at most 64. By default, the first table gives the
         order, by an ordered categorical type or by numeric levels. No level can be added later.
     orders : tuple of tuples, optional
-        The order of each column in the first table.
+        The levels of each column from the lowest to the highest, set by the first table.
 
     Examples
     --------

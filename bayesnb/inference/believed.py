@@ -115,7 +115,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """Whether the estimate plugs in the mode or the mean of the exponents; ``None`` if they are integrated out."""
+        """The point that the estimate plugs in for the exponents; ``None`` if the exponents are integrated out."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 

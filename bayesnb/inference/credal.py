@@ -146,7 +146,9 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Two arrays (c, row): whether μ is too small, and the log-odds against class c at the shares t for this μ."""
+        """Find the shares t for μ; return two arrays (c, row): whether μ is too small, and the log-odds against class
+        c.
+        """
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -436,7 +438,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable if its concentration is largest and all other concentrations are smallest."""
+    """The probability of a level is largest if its concentration is largest and all others are smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

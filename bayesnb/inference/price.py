@@ -30,7 +30,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function of predicted and true class probabilities, (row, class), for the expected loss, (row,).
+    """Return a function (predicted, true) of class probabilities, (row, class), for the expected loss of each row.
 
     With "log loss", the loss is the log loss in nats. With "accuracy", the loss is 1 if the predicted class is wrong,
     and otherwise 0. With a table of costs, the loss is the cost of the decision that is best under the predicted

@@ -187,7 +187,7 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Select a column under a new name. Return the new name and the SQL condition that a cell is not missing."""
+        """Select a column under a new name. Return this name, and an SQL condition: the cell is not missing."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -361,8 +361,8 @@ def to_sql(
     -------
     str
         The query. The result of the SELECT has the columns of ``keep`` and a column "p_LABEL" for each class. The
-        probabilities of a row are NULL if :meth:`predict_proba` would raise an error for the row. The probabilities are
-        also NULL for counts of 256 or more in a column whose family is not Poisson.
+        probabilities of a row are NULL if :meth:`predict_proba` would raise an error, or if a column whose family is
+        not Poisson has a count of 256 or more.
 
     Raises
     ------

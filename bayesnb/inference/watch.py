@@ -1,8 +1,9 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-Under the distribution of the learned rows, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1],
-for all parameters. A bet with the density f has the capital ∏ f(u_t), a martingale of mean 1. The probability that the
-capital of a bet ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
+If further rows have the distribution of the learned rows, the numbers u_t of :class:`Reader` are independent and
+uniform on [0, 1], for all values of the parameters. A bet with the density f has the capital ∏ f(u_t), a martingale of
+mean 1. The probability that the capital of a bet ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md``
+has the proof.
 """
 
 from __future__ import annotations
@@ -177,10 +178,10 @@ class Ranks(Reader):
 # Bets on uniform numbers
 
 SPLITS = np.array([1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
-"""Bets are on more or fewer numbers than expected above these, as when frequencies of levels change."""
+"""Bets are on the share of numbers above each split, which changes with the frequencies of levels."""
 
 ROWS_OF_BET = 8.0
-"""Rows that the prior of the share above a split counts as; its mean is the expected share."""
+"""Strength, in rows, of the prior of the share above a split. The prior mean is the expected share."""
 
 KAPPA, SHAPE = 4.0, 10.0
 """The Normal-Gamma prior of the bet on z = Φ⁻¹(u): mean 0 worth four rows, precision Gamma(10, 10)."""
@@ -546,7 +547,7 @@ def _are_declared(feature: Feature, place: int) -> bool:
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
-    """The reader of a column in class c, or in all classes; ``None`` if it cannot be watched."""
+    """The reader of a column in class ``c`` (None: all classes); ``None`` if the column cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]

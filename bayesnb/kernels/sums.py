@@ -210,7 +210,7 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 @loop
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
-    """Sums of the weights of rows and of their deviations from ``near``, per class and column.
+    """The sums of :func:`moments` for one block of rows, with v = ``near`` (class, column).
 
     If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
     """

@@ -29,13 +29,12 @@ def grow(
 
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
-    the keys of the rows on the left and on the right breaks ties. If several adjacent cuts divide the rows in the same
-    way, the middle cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If
-    two middle cuts are equally close to the centre, hashes of the rows decide.
+    the keys of the rows on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle
+    cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If both are equally
+    close, hashes of the rows decide.
 
     A column is not cut if two cuts have equal hashes, or if the rows on the left and on the right of two middle cuts
-    have equal sums of keys. Cuts with equal hashes or sums differ only in the names of levels or in the direction of
-    the column (x or -x).
+    have equal sums of keys. Renaming the levels, or negating the column, exchanges such cuts.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """Classes that the class prior or a prior {class: prior} names, even if they have no rows."""
+        """Classes named by the class prior or by a feature's prior {class: prior}, even if they have no rows."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -381,7 +381,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn per cell, because θ is large and a row uses little of it."""
+        """Features whose log-likelihood is drawn per cell, because θ has many numbers and a row uses few."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(

@@ -207,14 +207,14 @@ class Prior(Belief):
 
     @abstractmethod
     def variance(self) -> Any:
-        """Var[θ], in the form of ``mean``; infinite if the variance does not exist."""
+        """Var[θ], an array or a tuple like ``mean``; infinite if the variance does not exist."""
 
     @abstractmethod
     def mode(self) -> Any:
         """The joint mode of θ; raises :class:`BoundaryError` if the mode is not inside the range of θ."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``, with the axes of ``size`` first."""
+        """Independent draws, an array or a tuple like ``mean``; the axes of ``size`` come first."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 

@@ -170,8 +170,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The part of a tree that predicts one row in a given cell: the nodes above this cell.
 
-    ``own`` and ``close``, (..., depth), are distributions of the share of the half that contains the cell: ``own`` if
-    the node splits, ``close`` if it stops.
+    The share θ of a node is the share of the half that contains the cell. ``own``, (..., depth), is the distribution of
+    θ if the node splits, and ``close`` if the node stops.
     """
 
     own: Outcome

@@ -181,7 +181,7 @@ class NormalGamma(UnknownPrecision):
         ``a`` times the prior variance. ``None`` uses the pooled variance. If the pooled variance is 0 or unknown, it is
         replaced by the squared pooled mean, or by 1 if the pooled mean is 0 too.
     tuned : bool, optional
-        Whether to multiply κ, the pair (a, b), and b by the factors that maximize the evidence; see :meth:`learned`.
+        Whether to multiply κ, a and b by the factors of :meth:`learned`, which maximize the evidence.
     low : array, optional
         Low-order part of the location m + low.
 
@@ -218,7 +218,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior with three learned factors: of κ, of the pair (a, b), and of b.
+        """The unit information prior with three learned factors, which multiply κ, both a and b, and only b.
 
         All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
         logarithm of each factor is Normal(0, 1).

@@ -101,9 +101,9 @@ class NormalWishart(UnknownPrecision):
         """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
-        (Friedman 1989; Greene and Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the
-        variances of the whole columns. By default, ``dof`` maximizes the evidence of all classes times a hyperprior ln
-        dof ~ Normal(ln d, 2²).
+        (Friedman 1989; Greene and Rayens 1989). The covariance within classes is computed from the learned rows and d /
+        2 imaginary rows, which have the variances of the whole columns. By default, ``dof`` maximizes the evidence of
+        all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")
 

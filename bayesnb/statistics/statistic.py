@@ -135,7 +135,7 @@ class Statistic(ABC):
         return self
 
     def settled(self, before: Self) -> Self:
-        """Remove rounding errors after rows were removed from the statistic ``before``.
+        """Remove rounding errors that arose when rows were subtracted from ``before``.
 
         Weights near 0 become 0. A clearly negative weight raises :class:`UnlearnedError`: the subtracted rows are not
         in ``before``.

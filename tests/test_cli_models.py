@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,9 +122,12 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
     path, X, y = penguins
     done("fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
     expected = BayesianNB().fit(X, y).predict_proba(X)
-    out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.bayesnb", path)))
-    assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
-    np.testing.assert_allclose(out.iloc[:, 1:], expected, rtol=1e-9)
+    written = done("predict", tmp_path / "m.bayesnb", path)
+    assert max(len(digits) for digits in re.findall(r"0\.0*(\d+)", written)) == 6
+    for more, rtol in (((), 5e-6), (("--digits", 17), 1e-12)):
+        out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.bayesnb", path, *more)))
+        assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+        np.testing.assert_allclose(out.iloc[:, 1:], expected, rtol=rtol)
     assert (
         done("predict", tmp_path / "m.bayesnb", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year")
         == ""

@@ -279,7 +279,8 @@ def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path
     (tmp_path / "new.csv").write_text("\n".join(["code,x,y", *rows]))
     told = ("--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     assert run(capsys, "fit", tmp_path / "learned.csv", *told)[0] == 0
-    more = {"predict": (), "score": (), "update": (), "explain": ("--row", "0", "--format", "json")}[verb]
+    options = {"predict": ("--digits", "17"), "explain": ("--row", "0", "--format", "json")}
+    more = options.get(verb, ())
     code, out, err = run(capsys, verb, tmp_path / "m.bayesnb", tmp_path / "new.csv", *more)
     assert code == 0, err
     if verb == "update":
@@ -361,7 +362,7 @@ def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, capsys
     assert clf.classifier_.schema.features["land"].levels == (("DE", "NA"),)
     assert clf.classifier_.schema.features["town"].levels == (("Rome",),)
     assert clf.describe()["missing"].round(9).tolist()[-1] == round((table["n"] == "NA").mean(), 9)
-    code, out, _ = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--keep", "y")
+    code, out, _ = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--keep", "y", "--digits", "17")
     meant = {"a": {99: None}, "b": {"?": None}, "land": {"None": None}, "town": {"NA": None}, "n": {"NA": None, "1": 1}}
     proba = clf.predict_proba(table.replace(meant)[[*meant]])
     assert code == 0

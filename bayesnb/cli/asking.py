@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -121,8 +123,8 @@ def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]
 
 @options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
 def predict(
-    model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str | None,
-    format: Format, force: bool,
+    model: str, new: str, output: str, digits: int, interval: bool, prob: float, keep: tuple[str, ...],
+    absent: str | None, format: Format, force: bool,
 ) -> int:  # fmt: skip
     """Predict the class of each row, with the probability of every class.
 
@@ -142,14 +144,24 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
+        if Path(output).suffix.lower() not in (".parquet", ".pq"):
+            frames = (_rounded(frame, digits) for frame in frames)
         if output == "-":
             writers.write_csv(frames, stdout())
         else:
             rows = writers.write(frames, output)
             say(f"wrote {output}: {rows:,} rows")
+            if table.settings.drop and not keep:
+                say(f"to copy a column, such as a key of the rows: --keep {shlex.quote(table.settings.drop[0])}")
     for sentence in counts.sentences():
         warn(sentence)
     return 0
+
+
+def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """Predictions with the probabilities as texts of this number of significant digits."""
+    probabilities = frame.columns[frame.columns.get_loc("prediction") + 1 :]
+    return frame.assign(**{name: [f"{p:.{digits}g}" for p in frame[name]] for name in probabilities})
 
 
 @options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")

@@ -234,6 +234,10 @@ OPTIONS = {
     "to_table": option(
         OUTPUT, "-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file; - is CSV on stdout."
     ),
+    "digits": option(
+        OUTPUT, "--digits", type=click.IntRange(1, 17), default=6,
+        help="Significant digits of probabilities in CSV; Parquet keeps all.",
+    ),
     "to_page": option(
         OUTPUT, "-o", "--output", required=True, metavar="FILE",
         help="Where to write the page, all of it or nothing; - is stdout.",

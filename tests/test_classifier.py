@@ -91,6 +91,14 @@ def test_what_was_learned_is_a_value_that_nothing_changes():
             setattr(held, field.name, None)
 
 
+def test_the_pickle_of_a_model_does_not_depend_on_the_questions_that_were_asked():
+    X, y = datasets.penguins()
+    clf = BayesianNB().fit(X, y).classifier_
+    before = pickle.dumps(clf)
+    clf.predict_proba(X)
+    assert pickle.dumps(clf) == before
+
+
 def test_parameters_that_only_questions_need_count_from_when_they_are_set():
     clf = BayesianNB().fit(X, Y)
     with pytest.raises(ValueError, match="'hue' was fitted and is not in this table"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -443,7 +443,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all dataclass instances in it, each only once."""
+    """Copy a value and all dataclass instances in it, each only once, without cached properties."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]
@@ -455,5 +455,7 @@ def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
         return value
     copy = object.__new__(type(value))
     made[id(value)] = value, copy
-    copy.__dict__.update(_still(vars(value).copy(), made))
+    for name, each in vars(value).copy().items():
+        if not isinstance(getattr(type(value), name, None), cached_property):
+            copy.__dict__[name] = _still(each, made)
     return copy

@@ -225,7 +225,7 @@ class NaiveBayes:
 
         seen = {name: statistics.features[name] for name in self.features}
         alike = stacks.stacked(self.features, seen)
-        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, seen, draws)
+        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, draws)
         prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
@@ -301,8 +301,8 @@ class Posterior:
     def given(self, statistics: Statistics) -> Posterior:
         """The posterior given other statistics; a prior that was scaled to the data keeps its scale."""
         both = self.prior, statistics.features
-        given = lambda family, prior, s: family.update(prior, s), statistics.about, *both
-        believed = stacks.by_name(stacks.stacked(self.model.features, *both), len(self.labels), *given)
+        alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
+        believed = stacks.by_name(alike, len(self.labels), updated, statistics.about)
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
@@ -359,7 +359,7 @@ class Posterior:
             return log(self.label.mean())
 
     @cached_property
-    def _stacks(self) -> stacks.Stacks:
+    def _stacks(self) -> list[stacks.Stack]:
         return stacks.stacked(self.model.features, self.features)
 
     @cached_property
@@ -419,7 +419,7 @@ class Posterior:
             return family.log_likelihood_given_row(believed, theta, x, chosen, here)
 
         # An array of draws of the joined features has as many numbers as ``joint`` per column.
-        each = self.features, data, {name: (name,) for name in self.features}
+        each = data, {name: (name,) for name in self.features}
         for _, found in stacks.each(self._stacks, joint.size, asked, self.statistics.about, *each):
             joint += found
         return joint + offset
@@ -457,8 +457,8 @@ class Posterior:
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D), (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
-        each = self.statistics.about, self.features, data
-        for _, found in stacks.each(self._stacks, n_rows, lambda family, *of: family.log_predictive(*of), *each):
+        each = lambda family, *of: family.log_predictive(*of), self.statistics.about, data
+        for _, found in stacks.each(self._stacks, n_rows, *each):
             total += found
         return total
 
@@ -524,7 +524,7 @@ class Posterior:
                 return family.log_left_out(believed, x, labels, point), 0.0
             return whole[codes], whole - family.log_predictive(believed, x)
 
-        given = self.features, data, self.statistics.features
+        given = data, self.statistics.features
         for _, (of_class, gain) in stacks.each(self._stacks, len(labels), left_out, self.statistics.about, *given):
             own += of_class
             total += gain

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,23 +21,41 @@ LARGEST = 2**24
 """Largest number of cells of a stack, which bounds its memory."""
 
 
-type Stacks = Sequence[tuple[Family, Sequence[Any]]]
-"""Features with equal specifications: their family and their names."""
+type Parts = Mapping[Any, Any]
+"""A part of each feature, by its name."""
 
 
-def stacked(features: Mapping[Any, Family], *given: Mapping[Any, Any]) -> Stacks:
-    """Group features with equal specifications, if their arrays in ``given`` have equal shapes apart from the number of
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Features with equal specifications: their family, their names, and ``known``, such as their posteriors."""
+
+    family: Family
+    names: Sequence[Any]
+    known: tuple[Parts, ...]
+
+    @cached_property
+    def joined(self) -> list[Any]:
+        """The known parts, joined once, because a posterior keeps what it computes from its parameters."""
+        return _joined(self.names, self.known)
+
+
+def _joined(names: Sequence[Any], each: Sequence[Parts]) -> list[Any]:
+    return [joined([parts[name] for name in names]) for parts in each]
+
+
+def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
+    """Group features with equal specifications, if their arrays in ``known`` have equal shapes apart from the number of
     columns.
     """
     if len(features) == 1:
-        return [(family, [name]) for name, family in features.items()]
+        return [Stack(family, [name], known) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
     alike: dict[Any, list[Any]] = {}
     for name, family in features.items():
-        shapes = (v.shape[2:] for source in given for v in arrays_of(source[name]).values())
+        shapes = (v.shape[2:] for parts in known for v in arrays_of(parts[name]).values())
         alike.setdefault((specified[id(family)] or name, *shapes), []).append(name)
-    return [(features[names[0]], names) for names in alike.values()]
+    return [Stack(features[names[0]], names, known) for names in alike.values()]
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
@@ -54,22 +73,23 @@ def _specified(family: Family) -> tuple[Any, ...] | None:
 
 
 def each[T](
-    stacks: Stacks,
+    stacks: Sequence[Stack],
     n_rows: int,
     ask: Callable[..., T],
     naming: Callable[[Any], AbstractContextManager[None]],
-    *given: Mapping[Any, Any],
+    *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` gets the family and, from
-    each mapping in ``given``, the joined values of the features.
+    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` gets the family and the
+    joined parts of the features: those that the stack knows, then those in ``given``.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
-    for family, names in ((one, every[k : k + size]) for one, every in stacks for k in range(0, len(every), size)):
+    for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):
         if len(names) > 1:
             try:
-                yield names, ask(family, *(joined([source[name] for name in names]) for source in given))
+                known = stack.joined if len(names) == len(stack.names) else _joined(names, stack.known)
+                yield names, ask(stack.family, *known, *_joined(names, given))
                 continue
             except ValueError:
                 # Features that cannot be joined, or that raise an error, are computed one by one, so that the error
@@ -77,23 +97,24 @@ def each[T](
                 pass
         for name in names:
             with naming(name):
-                answer = ask(family, *(source[name] for source in given))
+                answer = ask(stack.family, *(parts[name] for parts in (*stack.known, *given)))
             yield [name], answer
 
 
 def by_name(
-    stacks: Stacks,
+    stacks: Sequence[Stack],
     n_rows: int,
     ask: Callable[..., Any],
     naming: Callable[[Any], AbstractContextManager[None]],
-    *given: Mapping[Any, Any],
+    *given: Parts,
 ) -> dict[Any, Any]:
-    """The answers of :func:`each` by feature, in the order of the first mapping in ``given``. An answer must have as
-    many columns as the stack's features have.
+    """The answers of :func:`each` by feature, in the order of the first parts. An answer must have as many columns as
+    the stack's features have.
     """
-    answers: dict[Any, Any] = dict.fromkeys(given[0])
+    first = (*stacks[0].known, *given)[0] if stacks else {}
+    answers: dict[Any, Any] = dict.fromkeys(first)
     for names, answer in each(stacks, n_rows, ask, naming, *given):
-        columns = [width(given[0][name]) for name in names] if len(names) > 1 else []
+        columns = [width(first[name]) for name in names] if len(names) > 1 else []
         answers |= zip(names, split(answer, columns) if columns else [answer], strict=True)
     return answers
 

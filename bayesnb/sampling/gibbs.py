@@ -170,8 +170,7 @@ class _Part:
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
     """Group features of the same family, so that a Gibbs step makes one call per group."""
     alike = stacks.stacked(alone.model.features, alone.features)
-    given = alone.statistics.about, alone.features, data
-    for names, part in stacks.each(alike, n_rows, lambda *part: part, *given):
+    for names, part in stacks.each(alike, n_rows, lambda *part: part, alone.statistics.about, data):
         family, believed, x = part
         widths = [stacks.width(alone.features[name]) for name in names] if len(names) > 1 else []
         yield _Part(family, names, widths, believed, x)

@@ -34,7 +34,7 @@ MARKS = {
     "desconhecido", "não informado", "sem dados", "okänd", "ukjent", "ukendt", "brak danych", "нет данных",
     "неизвестно",
 }  # fmt: skip
-"""Texts that may mean a missing cell, in lower case."""
+"""Texts that may be missing values, in lower case."""
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
 SCALES = [
@@ -301,9 +301,9 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    If a marker such as -999 should mean missing, the columns are examined again with the marked cells as missing.
-    ``frame`` may be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types declare
-    their levels.
+    If there are markers of missing values, such as -999, the columns are examined again with the marked cells as
+    missing. ``frame`` may be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types
+    declare their levels.
     """
     from pandas.api import types
 

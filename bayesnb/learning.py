@@ -167,7 +167,7 @@ def _of_rows(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) 
 
 
 TEXTS_LOOKED_AT = 1_000
-"""Most texts in which words are looked for that others have."""
+"""Largest number of texts that are searched for shared words."""
 
 
 def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:

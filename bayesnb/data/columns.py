@@ -1,6 +1,6 @@
 """Convert one column of a table to numbers or codes.
 
-None, NaN, NaT, pd.NA and null all mean missing.
+None, NaN, NaT, pd.NA and null are all missing values.
 """
 
 from __future__ import annotations

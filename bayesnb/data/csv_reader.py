@@ -62,10 +62,10 @@ class Format:
     skip : int, optional
         Number of lines to skip before the header; by default lines of titles are detected.
     na : tuple of str
-        Further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+        Further text of missing values, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
-        columns of numbers, text listed here still means missing.
+        columns of numbers, this text is still a missing value.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str

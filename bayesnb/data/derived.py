@@ -25,8 +25,8 @@ made predictions of other rows worse on two tables; those that gained 20 nats ma
 """
 
 MOST_COLUMNS, TRIED, CELLS, LEAST_VALUES = 30, 3, 8, 10
-"""Most columns whose pairs are examined; pairs for which naive Bayes is fitted; cells of a column; and the least number
-of distinct values of a column.
+"""Largest numbers of columns whose pairs are examined, of pairs for which naive Bayes is fitted, and of cells per
+column; least number of distinct values per column.
 """
 
 

@@ -95,7 +95,7 @@ MARKED = re.compile(
     rf"(?P<sign>[+−-]?)\s*(?P<before>[^\d\s+−.,-]{{0,4}}\.?)\s*(?P<inner>[+−-]?)\s*(?P<digits>{DIGITS})"
     r"(?P<space>\s*)(?P<after>[^\d\s.,](?:.{0,18}\S)?)?"
 )
-"""A number with a mark before or after it, and with its sign in front of either."""
+"""A number with a unit before or after it. The sign is in front of the number or of the unit."""
 
 GROUP = rf"['’{SPACES}]"
 FRACTIONS: Mapping[str, re.Pattern[str]] = {
@@ -149,18 +149,17 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Number(Reading):
-    """A column of numbers with a mark: a currency before or after the number, a percent sign, or a constant unit.
+    """A column of numbers with a unit: a currency before or after the number, a percent sign, or another unit.
 
-    By default, columns are read as ``Number`` if all cells have the same mark. Specify ``Number`` if the cells do not
+    By default, columns are read as ``Number`` if all cells have the same unit. Specify ``Number`` if the cells do not
     show the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
 
     Parameters
     ----------
     decimal : {".", ","}, optional
-        The decimal mark; by default the cells show it.
+        The decimal mark; inferred from the cells by default.
     unit : str, optional
-        The mark of all cells; by default the mark in the first table. A cell whose mark is not ``unit`` counts as
-        missing.
+        The unit of all cells, inferred from the first table by default. A cell with another unit counts as missing.
 
     Examples
     --------
@@ -266,9 +265,9 @@ class Bounded(Reading):
     Parameters
     ----------
     decimal : {".", ","}, optional
-        The decimal mark; by default the cells show it.
+        The decimal mark; inferred from the cells by default.
     unit : str, optional
-        The mark of each number, such as "mg/L", or "" for numbers without a mark; inferred by default.
+        The unit of all numbers, such as "mg/L", or "" for no unit; inferred from the cells by default.
 
     Notes
     -----

@@ -282,7 +282,7 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
+        If labels ``left`` are given, each row is left out of the term for its own class.
 
         If a cell is missing (code -1), the probabilities are summed over the cells of its column, weighted by their
         frequencies in the class. If the missing cells of a row have more than ``COMPLETIONS`` combinations, only the

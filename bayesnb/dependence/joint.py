@@ -91,7 +91,7 @@ class JointTerm:
     def term(self, x: Array, left: Labels | None = None) -> Array:
         """The term of each row of ``x``, (row, class).
 
-        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
+        If labels ``left`` are given, each row is left out of the term for its own class.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

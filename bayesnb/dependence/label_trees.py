@@ -170,7 +170,7 @@ class LabelTreeTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
 
-        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
+        If labels ``left`` are given, each row is left out of the term for its own class.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

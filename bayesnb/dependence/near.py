@@ -87,7 +87,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
 
-        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
+        If labels ``left`` are given, each row is left out of the term for its own class.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))

@@ -152,7 +152,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class), from the nodes ``places`` (row, partition) in which the row stops.
 
-        If ``left`` gives the labels of the rows, the term of a row for its own class is computed without this row.
+        If labels ``left`` are given, each row is left out of the term for its own class.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

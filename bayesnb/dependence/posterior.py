@@ -357,7 +357,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy with the exponents fixed at their posterior mode or mean.
 
-        In an average, the mode is that of the member that learns all terms.
+        In a model average, the mode belongs to the member that learns all terms.
         """
         if point is None:
             return self

@@ -45,7 +45,7 @@ error at most 0.0002 if the scores have the standard deviation 1; for 3 it is 0.
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A Normal distribution of the parameters, with its weight in an average.
+    """A Normal distribution of the parameters, with its weight in a model average.
 
     The covariance is root rootᵀ. If ``root``, (parameter, any), has no columns, the parameters are fixed.
     """

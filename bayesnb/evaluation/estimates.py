@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
-"""Most rows that are scored by default, drawn at random. The sd of the accuracy is then below 0.004."""
+"""Largest number of rows to score by default, drawn at random. The sd of the accuracy is then below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
 """Number of rows from which a dependence is scored by two folds, because exponents learn from half of them at most."""

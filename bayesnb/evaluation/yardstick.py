@@ -33,7 +33,7 @@ It returns draws of p(1 | row), (draw, row), or ends of intervals, (row, 2).
 """
 
 DRAWS = 400
-"""Most draws of a distribution; more are thinned to this number."""
+"""Largest number of draws of a distribution; more are thinned."""
 
 GRID = (np.arange(DRAWS) + 0.5) / DRAWS
 """Probabilities at which the quantiles of two distributions are compared."""

@@ -37,7 +37,7 @@ CHANCE = 0.05
 """Largest probability of a finding in a table without any dependence."""
 
 SAMPLE = 4096
-"""Most rows to compute gains from; counts use all rows."""
+"""Largest number of rows to compute gains from; counts use all rows."""
 
 
 @dataclass(frozen=True, eq=False)

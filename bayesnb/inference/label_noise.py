@@ -40,11 +40,11 @@ DRAWS, FEWEST = 400, 50
 
 
 CELLS = 10**7
-"""Most cells that all draws may read together; larger tables get fewer draws."""
+"""Largest number of cells that all draws read together; larger tables get fewer draws."""
 
 
 MOST_ROWS = 5 * 10**6
-"""Most rows for which right labels are drawn; a row of weight 2 counts as two."""
+"""Largest number of rows for which right labels are drawn; a row of weight 2 counts as two."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, 
 
 
 SCORED = 2000
-"""Most rows that :func:`left_out_scores` scores."""
+"""Largest number of rows that :func:`left_out_scores` scores."""
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:

@@ -35,7 +35,7 @@ MOST_LEVELS = 64
 
 
 FEWEST = 5
-"""Fewest rows of a class for which a test statistic is computed."""
+"""Least number of rows in a class for a test statistic."""
 
 
 SMALL = 0.25
@@ -241,11 +241,11 @@ ALARM = 0.05
 
 
 SAMPLE = 4096
-"""Most rows that are checked; of more, this number is drawn at random."""
+"""Largest number of rows to check; from a larger table, rows are drawn at random."""
 
 
 MOST_COLUMNS = 200
-"""Most columns that are checked."""
+"""Largest number of columns to check."""
 
 
 CELLS = 2**23

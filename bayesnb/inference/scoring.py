@@ -18,7 +18,7 @@ GUESSED_NONE = -1
 
 
 MOST_CLASSES = 100
-"""Most classes for which the area under the ROC curve is computed, because it needs each pair of classes."""
+"""Largest number of classes for which the area under the ROC curve is computed: it needs each pair of classes."""
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:

@@ -103,7 +103,7 @@ LEAST_POWER = -700
 """Exponents below this give 0, because PostgreSQL raises an error if EXP underflows."""
 
 FEW = 16
-"""Most values of a column that are compared one by one; more are joined as an inline table."""
+"""Largest number of values to compare one by one; more values are joined as an inline table."""
 
 IMPOSSIBLE = -1e300
 """Replaces the logarithm of 0, for which many databases have no literal."""

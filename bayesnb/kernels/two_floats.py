@@ -32,7 +32,7 @@ def rounded_once(a: float, b: float, c: float) -> float:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """Split a float into two floats, each with at most 26 significant bits, whose sum is the float (Veltkamp 1968)."""
+    """Split a float into a sum of two floats with at most 26 significant bits each (Veltkamp 1968)."""
     scaled = 134_217_729.0 * a
     high = scaled - (scaled - a)
     return high, a - high

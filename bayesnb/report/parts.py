@@ -68,7 +68,7 @@ class FindingList:
 
 
 type Sentence = str | Message
-"""A text for people, whose cures the writer spells."""
+"""A text for people; the writer spells its cures."""
 
 type Part = Sentence | TablePart | Picture | FindingList
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from bayesnb.priors import Array
 
 MOST_ROWS = 200
-"""Most rows for a question without labels, evenly spaced in longer tables."""
+"""Largest number of rows for a question without labels, evenly spaced."""
 
 WIDEST = 40
-"""Most columns of a table on the page."""
+"""Largest number of columns of a table on the page."""
 
 UNCERTAIN = "Uncertain rows"
 
@@ -41,7 +41,7 @@ CANDIDATES = 500
 """Number of rows with the highest predictive entropy, whose uncertainty is split by draws."""
 
 MOST_ENTRIES = 12
-"""Most entries of a ledger on a page; the smallest contributions share one line."""
+"""Largest number of entries of a ledger; the smallest contributions share one line."""
 
 MEANT = {
     OFFSET: "what the labels say of the class beside its columns",

@@ -37,10 +37,10 @@ MORE = "What more rows are worth"
 EVIDENCE = "Evidence"
 
 MOST_CLASSES = 12
-"""Most classes with a confusion matrix; with more, the most confused pairs are shown."""
+"""Largest number of classes for a confusion matrix; with more, the most confused pairs are shown."""
 
 MOST_COLUMNS = 40
-"""Most columns whose evidence is listed."""
+"""Largest number of columns with listed evidence."""
 
 LEGEND = (
     "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "

@@ -32,7 +32,7 @@ from bayesnb.families import GaussianKnownVariance
 from bayesnb.kernels import blocks
 
 # A test does not fail because the machine has other work to do.
-settings.register_profile("any machine", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("any machine", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 # What a column of ``mixed`` can hold, given a random generator, the code of the class of each row, and its hours. The

@@ -37,12 +37,12 @@ def test_ranks_that_pile_up_anywhere_are_not_uniform(ranks):
 
 
 def test_a_model_with_every_family_is_calibrated_on_the_exact_road():
-    found = agreement.calibrate(sbc.model(), rows=12, simulations=200, random_seed=1)
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=120, random_seed=1)
     assert found.calibrated, str(found)
-    assert found.ranks.shape == (200, 27)
+    assert found.ranks.shape == (120, 27)
     assert found.ranks.to_numpy().min() >= 0
     assert found.ranks.to_numpy().max() <= 99
-    assert str(found).startswith("calibrated: 27 quantities in 200 simulations")
+    assert str(found).startswith("calibrated: 27 quantities in 120 simulations")
 
 
 def test_a_wrong_update_is_found_and_named(monkeypatch):
@@ -53,7 +53,7 @@ def test_a_wrong_update_is_found_and_named(monkeypatch):
         return NormalGamma(believed.m, believed.kappa, believed.a + s.n / 2, believed.b)
 
     monkeypatch.setattr(Gaussian, "update", half_a_row_too_much)
-    found = agreement.calibrate(sbc.model(), rows=12, simulations=200, random_seed=1)
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=120, random_seed=1)
     assert not found.calibrated
     assert found.p_values.index[0].startswith("tau_")
     assert found.to_frame().loc[found.p_values.index[0], "centre"] < 0.4  # the draws of τ are too high

@@ -15,7 +15,7 @@ from tests.exports import EXPORTS
 @pytest.mark.parametrize("name", EXPORTS)
 def test_each_export_is_read_as_expected_and_the_printed_command_fits_it(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    export = EXPORTS[name](np.random.default_rng(5), 400)
+    export = EXPORTS[name](np.random.default_rng(5), 250)
     (tmp_path / "t.csv").write_text("\n".join(export.lines), encoding=export.encoding)
     code, out, err = run(capsys, "inspect", "t.csv", "--target", export.target, "--format", "json")
     assert code == 0, err

@@ -372,6 +372,17 @@ def test_the_score_of_a_model_with_exponents_leaves_each_row_out_of_them(done, t
     assert record["log_loss"] > inside if dependence == "weighted" else record["log_loss"] == pytest.approx(inside)
 
 
+def test_the_score_of_an_average_is_that_of_compare(done, tmp_path):
+    path = tmp_path / "m.bayesnb"
+    done("fit", "play-tennis", "--dependence", "auto", "-o", path)
+    record = json.loads(done("inspect", path, "--format", "json"))["record"]
+    compared = json.loads(done("compare", "play-tennis", "--dependence", "auto", "--format", "json"))["scores"]
+    auto = next(line for line in compared if line["estimate"] == "auto")
+    assert record["folds"] == 5
+    assert (record["log_loss"], record["accuracy"]) == pytest.approx((auto["log_loss"], auto["accuracy"]), rel=1e-9)
+    assert "14 learned rows, held out in 5 folds" in " ".join(done("inspect", path).split())
+
+
 @pytest.mark.slow
 def test_models_and_tables_go_through_pipes(tmp_path):
     X, y = datasets.play_tennis()

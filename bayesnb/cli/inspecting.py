@@ -143,8 +143,9 @@ def _worth(record: Mapping[str, Any]) -> str:
 
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
+    how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
     return (
-        f"Of {record['rows']:,} learned rows, each left out, {percent(record['accuracy'])} were predicted correctly; "
+        f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
         f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import TrainingRows, few_rows
+from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.explain import PRIOR
 from bayesnb.inference.questions import question
@@ -116,28 +117,32 @@ SCORED = 2000
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Leave-one-out scores of the learned rows, or of a random sample of 2,000 learned rows.
+    """Scores of the learned rows, or of a random sample of 2,000 learned rows. Each row is predicted without its label.
 
-    With a dependence, importance sampling removes the effect of the row's label on the exponents.
+    If an average of models held out every row in its folds, these predictions are scored, as by ``compare``. With any
+    other dependence, each row is left out, and importance sampling removes the effect of its label on the exponents.
 
     Returns
     -------
     dict
         ``rows``, the number of rows; ``accuracy`` and ``log_loss``; ``frequencies``, the log loss of the class
-        frequencies.
+        frequencies; and ``folds``, the number of folds, if rows were held out in folds.
     """
     rows = rows.labelled()
     some = few_rows(rows.table, SCORED, 0, rows.target.codes)
     data, labels = classifier.encoded(rows)
     data, labels = part_of(data, some), labels[some]
-    if classifier.dependence is None:
+    dependence, by = classifier.dependence, {}
+    if dependence is None:
         proba = np.exp(log_proba_of(classifier.believed.left_out(data, labels)[0]))
+    elif dependence.held_out is not None and len(dependence.held_out) == len(labels):
+        proba, by = np.exp(dependence.held_out), {"folds": FOLDS}
     else:
-        asked = classifier.dependence.some_rows(classifier.posterior, data, labels)
-        proba = classifier.dependence.left_out_of_exponents(asked, labels.n)[1]
+        asked = dependence.some_rows(classifier.posterior, data, labels)
+        proba = dependence.left_out_of_exponents(asked, labels.n)[1]
     shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
     with np.errstate(divide="ignore"):
         losses = -np.log(own(proba, labels.codes)), -own(shares, labels.codes)
     right = proba.argmax(axis=1) == labels.codes
     accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))
-    return {"rows": len(labels), "accuracy": accuracy, "log_loss": loss, "frequencies": frequencies}
+    return {"rows": len(labels), "accuracy": accuracy, "log_loss": loss, "frequencies": frequencies} | by

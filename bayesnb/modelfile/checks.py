@@ -154,7 +154,7 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 def require_record(record: Mapping[str, Any]) -> None:
     """Raise an error unless the record holds a table's name, number of rows and scores."""
-    known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float}
+    known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float, "folds": int}
     sound = isinstance(record, dict) and all(type(value) is known.get(name) for name, value in record.items())
     require(sound, "its record is not one")
 

@@ -1,7 +1,6 @@
 """The posterior of naive Bayes, and of the exponents if they were learned, as one object.
 
-A row x to predict is data, too, although it has no label. Conditioning on x gives a mixture over the possible classes c
-of the row,
+Conditioning on x gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
@@ -95,18 +94,15 @@ class Believed:
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
-        """Raise ``RefusedError`` with the given ``reason`` if terms have exponents."""
         if not self.naive:
             raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
 
     def require_exponents(self) -> Dependence:
-        """The learned exponents; raise ``ValueError`` if there are none."""
         if self.dependence is None:
             raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
         return self.dependence
 
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
-        """Raise ``ValueError`` with the given ``reason`` if the estimate plugs in parameters."""
         if self.plug_in is not None:
             raise ValueError(
                 f'{reason}, and estimate="{self.estimate}" plugs them in: ask '

@@ -1,9 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given θ and added to the learned
-statistics. The posterior given the learned and the further rows predicts rows drawn at the same θ. If the learned rows
-are passed and there is no dependence, further rows are resampled from the learned rows by the Bayesian bootstrap (Rubin
-1981).
+statistics. The posterior given the learned and the further rows predicts rows drawn at the same θ.
 """
 
 from __future__ import annotations

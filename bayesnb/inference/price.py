@@ -1,7 +1,6 @@
 """Regret of a plug-in: the increase in posterior expected loss per row if a plug-in replaces full Bayes.
 
-If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss. The
-regret of a row is computed exactly, as a sum over the classes.
+If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss.
 """
 
 from __future__ import annotations
@@ -30,12 +29,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function (predicted, true) of class probabilities, (row, class), for the expected loss of each row.
-
-    With "log loss", the loss is the log loss in nats. With "accuracy", the loss is 1 if the predicted class is wrong,
-    and otherwise 0. With a table of costs, the loss is the cost of the decision that is best under the predicted
-    probabilities.
-    """
+    """Return a function (predicted, true) of class probabilities, (row, class), for the expected loss of each row."""
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
         return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)

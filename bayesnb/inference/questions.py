@@ -93,17 +93,14 @@ class Question:
 
     @property
     def file(self) -> str:
-        """Name of the file of the function, without folder and ending."""
         return self.function.__module__.rpartition(".")[2]
 
     @property
     def role(self) -> str:
-        """A reStructuredText reference to the question."""
         return f":meth:`{self.name}`" if self.module is None else f":func:`bayesnb.{self.module}.{self.name}`"
 
     @property
     def summary(self) -> str:
-        """The first sentence of the docstring."""
         return " ".join(inspect.cleandoc(self.function.__doc__ or "").partition("\n\n")[0].split())
 
     @property

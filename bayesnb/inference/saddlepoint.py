@@ -1,7 +1,7 @@
 """The posterior distribution of the log-odds of two classes for each row, without draws.
 
-The cumulant generating function of the log-odds is a sum of closed forms. The saddlepoint formula turns the cumulant
-generating function into probabilities and quantiles. :func:`close` decides whether the formula is accurate.
+The saddlepoint formula turns the cumulant generating function into probabilities and quantiles. :func:`close` decides
+whether the formula is accurate.
 """
 
 from __future__ import annotations
@@ -67,7 +67,6 @@ class LogOdds:
         offset: Array | float = 0.0,
         power: int = 0,
     ) -> LogOdds:
-        """The log-odds of the classes at positions a and b."""
         posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]

@@ -1,4 +1,4 @@
-"""Draws of the parameters or of the exponents as an ArviZ tree; PyMC and ArviZ are imported only here."""
+"""Draws of the parameters or of the exponents as an ArviZ tree."""
 
 from __future__ import annotations
 

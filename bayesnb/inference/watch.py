@@ -44,7 +44,6 @@ class Reader(ABC):
 
     @property
     def streams(self) -> int:
-        """Number of streams of uniform numbers."""
         return 1
 
     def read(self, x: Array) -> Array:
@@ -65,8 +64,7 @@ class Reader(ABC):
 class Levels(Reader):
     """Counts of levels. Given the counts of all rows, every row is equally likely to be the last row.
 
-    A column of two levels has one stream. A column of more levels has one stream per level. ``places`` maps the codes
-    of cells to positions in ``counts``, or to NaN for levels to skip.
+    ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """
 
     counts: Array
@@ -240,7 +238,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """The log capital of bets with the given ``sums``. Half of the capital is bet on z, and half on the splits."""
+    """The log capital of bets with the given ``sums``."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)

@@ -1,8 +1,7 @@
 """Divide the columns of a model into cells, and count the rows in the cells.
 
-The cells are chosen once and then fixed. Counts of rows in cells (:class:`DependenceStatistics`) can be added, like the
-statistics of the model. Columns of real numbers or of counts are cut into dyadic intervals. Bags of words, and counts
-with an exposure, have no cells.
+The cells are chosen once and then fixed. Columns of real numbers or of counts are cut into dyadic intervals. Bags of
+words, and counts with an exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -125,8 +124,6 @@ class Grid:
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
         """Choose the cells of each column from encoded rows. Each cut divides the rows of an interval into halves of
         nearly equal weight.
-
-        A column with fewer than two values has no cells.
         """
         cuts = {
             (piece.feature, piece.column, term): cut
@@ -407,7 +404,6 @@ class Cells:
         return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
     def standardized(self, data: Data, n_rows: int) -> Array:
-        """The standardized numbers of rows, (row, number), for the columns that have slopes."""
         numbers = self.numbers
         some = numbers is not None and len(numbers.columns)
         return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
@@ -524,9 +520,7 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """Count the rows in the cells of pairs of columns at ``depth``. A column with a single cell is appended to the
-    columns of the grid.
-    """
+    """Count the rows in the cells of pairs of columns at ``depth``."""
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
     for cut in slices(len(labels)) if which else ():

@@ -30,8 +30,7 @@ class DrawnForests:
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
     categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
     of draws. The drawn probability of x_u given its parent already contains the full uncertainty. So the mean of the
-    density over draws is the posterior predictive density. For draws given the row, the mean of p(c | x, θ) is
-    ``predict_proba``.
+    density over draws is the posterior predictive density.
     """
 
     terms: TermSet
@@ -89,8 +88,7 @@ class DrawnForests:
 
         ``draw`` holds, for each row, the draw whose forest and parameters the row uses. Columns are drawn again,
         parents first. A cell drawn from the family of a column is accepted with a probability proportional to p(cell |
-        parent's cell) / p(cell). Cells of categorical columns are drawn under the posterior means of the parameters.
-        ``read`` encodes drawn cells of a feature as data.
+        parent's cell) / p(cell). ``read`` encodes drawn cells of a feature as data.
         """
         if (forests := self.terms.forests) is None:
             return

@@ -103,7 +103,7 @@ class Forests:
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
         """Make the forests from ``pairs`` and ``alone``, which count finer cells than the forests use.
 
-        ``axes`` hold the refinement of each column. The strength and β that maximize the evidence are chosen.
+        ``axes`` hold the refinement of each column.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
@@ -259,7 +259,7 @@ class Forests:
         itself.
 
         ``counted``, (row, column), holds whether the row was counted for the column. If ``changes`` is true, the result
-        is ln(w_uv with the row / w_uv without the row). For a row of weight 1, ``changes`` makes no difference.
+        is ln(w_uv with the row / w_uv without the row).
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):

@@ -29,10 +29,10 @@ from bayesnb.wording import Cure
 class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
-    The posterior of the columns belongs to the model, so every method takes this posterior as an argument. ``weight``
-    is the total weight of the rows that the exponents were learned from. ``older`` is True if rows were learned or
-    forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned row from the
-    stacking folds; ``None`` if the folds do not predict every row. Model files do not contain ``held_out``.
+    ``weight`` is the total weight of the rows that the exponents were learned from. ``older`` is True if rows were
+    learned or forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned
+    row from the stacking folds; ``None`` if the folds do not predict every row. Model files do not contain
+    ``held_out``.
     """
 
     terms: TermSet
@@ -120,7 +120,6 @@ class Dependence:
         return found
 
     def log_proba_of_members(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
-        """log p(c | x) under each member of a model average, (member, row, class)."""
         found = np.empty((len(self.exponents.spreads), n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, None, None):
             found[:, cut] = self.exponents.log_proba_of_members(*asked)

@@ -1,7 +1,6 @@
 """Learn a dependence: its terms, their exponents, and averages of several models.
 
-The members of a model average differ in flexibility. Each member is a point or a distribution in the space of all
-exponents. :func:`stacked` learns the weights of members from held-out rows, and :func:`averaged` combines the members.
+The members of a model average differ in flexibility.
 """
 
 from __future__ import annotations
@@ -208,9 +207,8 @@ def _held_out(
 ) -> HeldOutRows:
     """Predict held-out rows by each member of a model average.
 
-    For each fold, everything except the trees is learned again from the other folds. A row is predicted by the trees
-    that were not grown on it. Rows are dealt to folds class by class; copies of a row may be in different folds. Rows
-    that differ only in the names of levels are in the same fold.
+    For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class by
+    class; copies of a row may be in different folds. Rows that differ only in the names of levels are in the same fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -301,9 +299,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior. The root of the derivative is more precise than a direct
-        minimization.
-        """
+        """The derivative of the negative log posterior."""
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))

@@ -189,8 +189,7 @@ def _information_by_pairs(
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
     is s_c - s_k. For deviations, z_c - z_k holds the covariates of class c at the position of d_c, and minus those of
-    class k at the position of d_k. With two classes, sums over pairs need about a quarter of the multiplications of
-    sums over classes.
+    class k at the position of d_k.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

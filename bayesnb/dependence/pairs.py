@@ -172,8 +172,7 @@ class ShapeTerm(CellTerm):
     together.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together,
-    which do not change if a row is left out. ``counts``, (class, cell, column), holds several columns. Methods take the
-    position of a column as ``b``.
+    which do not change if a row is left out. ``counts``, (class, cell, column), holds several columns.
     """
 
     whole: BetaTree

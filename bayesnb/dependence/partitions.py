@@ -37,8 +37,8 @@ class Partitions:
         """Draw ``n`` partitions from the cells of rows, (column, row), without the labels.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Each split uses the column with the largest random number. The splits are ordered by the number of missing cells
-        in their columns, because a row stops at a split if its value is missing.
+        The splits are ordered by the number of missing cells in their columns, because a row stops at a split if its
+        value is missing.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)

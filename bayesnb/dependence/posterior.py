@@ -109,10 +109,9 @@ def laplace(
 ) -> Laplace:
     """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
 
-    Newton's method uses the exact Hessian. The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5). The search ends if the predicted increase of the log posterior is below half of ``enough``, in nats. The
-    search also ends if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at
-    the start, if known.
+    The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5). The search ends if the predicted
+    increase of the log posterior is below half of ``enough``, in nats. The search also ends if the log evidence is very
+    unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -264,8 +263,7 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
     these points.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle). Log joints are linear in z, so a step needs one
-    matrix product for all angles.
+    A step moves along the ellipse z cos(angle) + other sin(angle).
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
@@ -382,9 +380,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """Mean and precision at which the search for a variational Gaussian in another layout starts. The precision is
-        the precision of this posterior, with 1 / sd² in place of the prior precision.
-        """
+        """Mean and precision at which the search for a variational Gaussian in another layout starts."""
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
@@ -411,7 +407,6 @@ class LearnedExponents:
 
     @property
     def said(self) -> str:
-        """A description of the average."""
         if not self.average:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
@@ -442,10 +437,7 @@ class LearnedExponents:
         return float(self.weights[0]) if self.average else 0.0
 
     def drawn(self, rng: Generator, n: int) -> Array:
-        """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
-
-        The class frequencies are not drawn, because the probabilities of every draw are mixed with them.
-        """
+        """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws."""
         if self.by_draws:
             weights = self.weights.copy()
             weights[: bool(self.average)] = 0.0
@@ -453,7 +445,6 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents for the classes at the positions ``index``; -1 is a new class."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
@@ -500,10 +491,7 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) under each member of a model average, (member, row, class).
-
-        The members are not yet averaged, and ``power`` is not yet applied.
-        """
+        """log p(c | x) under each member of a model average, (member, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """A PyMC model of the exponents, with the prior of ``learned``, given the terms of rows.
 
-    In a model average, the exponents belong to the member that learns all terms. The variables have the same names as
-    in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are fixed data (a cut posterior, Plummer
-    2015).
+    The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are
+    fixed data (a cut posterior, Plummer 2015).
     """
     import pymc as pm
     from pytensor import tensor as pt

@@ -56,7 +56,6 @@ class Spread:
 
     @classmethod
     def at(cls, point: Array) -> Spread:
-        """Parameters fixed at a point."""
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
@@ -315,8 +314,7 @@ def nearest(
     Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
     the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and uses mean
     derivatives instead of derivatives at a point. The search ends after a step whose squared length, in standard
-    deviations, is below ``close``. Unlike the Laplace approximation, the variational Gaussian avoids exponents under
-    which the labels are nearly impossible.
+    deviations, is below ``close``.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)

@@ -178,10 +178,7 @@ class TermSet:
         return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The priors of the learned exponents, in the order of the terms. The term of the trees comes last.
-
-        The exponent of the trees is 1 in one member of a model average, otherwise 0.
-        """
+        """The priors of the learned exponents, in the order of the terms. The term of the trees comes last."""
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -282,8 +279,7 @@ def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
     """The terms that are multiplied by exponents, (row, class, term). All parameters of columns are integrated out. If
-    all columns share one exponent, their terms are summed. If exponents differ by class, :func:`relative` is applied to
-    the terms.
+    all columns share one exponent, their terms are summed.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":

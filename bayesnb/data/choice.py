@@ -189,11 +189,7 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
 
 
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
-    """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian.
-
-    With this column alone, the exact leave-one-out log score must be more than 3 nats higher for intervals than for a
-    Gaussian.
-    """
+    """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian."""
     table, scores = Table.of({column.name: column.values}), []
     for family in (Rounded(unit=unit), Gaussian()):
         schema, data = Schema.infer(table, {column.name: family}).read(table, learn=True)

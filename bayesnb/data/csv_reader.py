@@ -9,9 +9,6 @@ DuckDB finds the separator and the header, and reads every cell as text. The rul
 * Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
   columns.
 * A first row of text is a header unless most of its texts occur again below.
-
-:func:`look` records which types fit all cells of a column, :func:`read_alike` chooses one type, and :func:`batches`
-reads the rows.
 """
 
 from __future__ import annotations
@@ -245,7 +242,7 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """The number of title rows above the header. A title row fills at most half as many columns as a typical row."""
+    """The number of title rows above the header."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)

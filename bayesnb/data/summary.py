@@ -373,7 +373,7 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """Add summaries. Summaries of similar size are added first, which saves time."""
+    """Add summaries."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:

@@ -93,8 +93,7 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
     """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text.
 
-    Sentences seldom repeat, so there must be fewer than two rows per distinct text. Most texts must contain three words
-    that do not begin with a capital letter.
+    Sentences seldom repeat, so there must be fewer than two rows per distinct text.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False

@@ -1,12 +1,9 @@
 """Base class of conjugate pairs: a likelihood with its conjugate prior.
 
-A conjugate pair defines how much one cell adds to the parameters of the prior. The prior
-(:class:`bayesnb.priors.Prior`) computes results for one cell. :class:`Conjugate` extends these results to missing
-cells, weights and any number of rows.
+The prior (:class:`bayesnb.priors.Prior`) computes results for one cell. :class:`Conjugate` extends these results to
+missing cells, weights and any number of rows.
 
-A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md). The
-subclass implements ``statistic``, ``resolve_prior``, ``added``, ``said``, ``sample``, ``pymc_cells`` and, if the
-log-odds are linear in the columns, ``linear``.
+A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -202,8 +199,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
-        The first two derivatives of ``log_moment`` at t = 0 are the mean and variance of log p(x | θ). The moment may
-        be infinite.
+        The moment may be infinite.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -284,9 +280,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
 
-        Only the part of θ that a cell depends on is drawn, such as six of the 63 nodes of a tree. The draws of a single
-        row have the right distribution, but different rows do not share one θ. With ``chosen=None``, the draws are
-        conditioned on the data, but not on row i.
+        The draws of a single row have the right distribution, but different rows do not share one θ. With
+        ``chosen=None``, the draws are conditioned on the data, but not on row i.
         """
         parts = []
         for c in range(len(posterior.proper())):

@@ -354,8 +354,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Variables: the mean of the class means (``centre``) and their standard deviation (``between``), both
         (column,); σ within each class, (class, column); and, with ``together``, one scale for all columns.
 
-        NUTS samples variables in units of (x - m) / s. Standard deviations are sampled as multiples of their prior
-        scale, to avoid a funnel.
+        Standard deviations are sampled as multiples of their prior scale, to avoid a funnel.
         """
         import pymc as pm
 

@@ -263,7 +263,6 @@ class Interval:
         return found
 
     def floor(self) -> Array:
-        """The t < 0 above which ``along`` exists."""
         # As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. As σ → 0, the integrand becomes exp(-τ G(μ))
         # with 2 G(μ) = 2b + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The
         # minimum of G must be positive. So -t must be less than the minimum of (2 G(μ) at t = 0) / d(μ)². Between the
@@ -305,11 +304,7 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights (row, λ, μ) given ``more`` additional rows, and ln P(interval) or ``None``.
-
-        If the weights of a row are negligible at the ends of the grid of nodes, the row uses the nodes of the belief;
-        otherwise, new nodes are computed.
-        """
+        """Yield nodes, rows, log weights (row, λ, μ) given ``more`` additional rows, and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]

@@ -1,7 +1,4 @@
-"""A Gibbs sampler for unlabelled or mislabelled rows.
-
-Unlike EM (``bayesnb.em``), the sampler shows the full spread of the posterior.
-"""
+"""A Gibbs sampler for unlabelled or mislabelled rows."""
 
 from __future__ import annotations
 

@@ -113,10 +113,7 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior: one per column or sampled feature.
-
-    In a large table, there is one block per family and number of levels.
-    """
+    """The blocks of a posterior: one per column or sampled feature."""
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
         if not family.classes_apart:

@@ -153,10 +153,7 @@ def laplace(C: float = 1.0) -> Method:
 
 
 def venn_abers(classifier: Any) -> Method:
-    """The two probabilities of inductive Venn-Abers prediction (Vovk and Petej 2014), as the ends of an interval.
-
-    The classifier is fitted to half of the rows and calibrated on the other half.
-    """
+    """The two probabilities of inductive Venn-Abers prediction (Vovk and Petej 2014), as the ends of an interval."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from sklearn.isotonic import isotonic_regression
@@ -310,8 +307,7 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     probability. So the interval between two quantiles has the nominal coverage if the ranks of the quantiles, q (m +
-    1), lie between 1 and m. The interval from the smallest to the largest of m draws has the coverage (m - 1) / (m +
-    1).
+    1), lie between 1 and m.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -1,4 +1,4 @@
-"""Loops over classification trees. These loops have no equivalent in numpy."""
+"""Loops over classification trees."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def _frame_of(X: Any) -> pd.DataFrame:
 def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
-    Findings are identifiers, markers of missing values, dates and numbers with marks, levels in several spellings,
+    Findings are identifiers, markers of missing values, dates and numbers with units, levels in several spellings,
     skewed amounts, counts, columns that determine the class exactly, differences and ratios of columns that help to
     predict the class, and more. At most 50,000 randomly chosen rows are examined.
 
@@ -292,7 +292,7 @@ def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 CLASS = "the class"
-"""The name of labels that are given beside a table."""
+"""The name of labels that are not a column."""
 
 
 def examine(

@@ -23,8 +23,8 @@ from bayesnb.statistics.moments import Scatter
 JOINT = MultivariateGaussian(NormalWishart.unit_information())
 """The prior of a block and all earlier blocks (BDA3 3.6).
 
-It is worth one row that looks like the whole table with independent columns. Under it, every single column has the
-prior of ``Gaussian()``.
+Its strength is one row, with the means and variances of the whole table and independent columns. The prior of each
+single column is that of ``Gaussian()``.
 """
 
 LEAST = 0.1

@@ -26,7 +26,7 @@ TRIED = 0.5
 """A node tries n^TRIED of n columns, as in a random forest."""
 
 STRENGTH = 2.0
-"""Number of rows that the class frequencies are worth in each node."""
+"""Strength, in rows, of the prior around the class frequencies in each node."""
 
 ROUNDS = 3
 """Number of rounds in which the keys of rows are added to the keys of cells."""

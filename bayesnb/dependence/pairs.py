@@ -73,7 +73,7 @@ class PairCounts(Statistic):
 
 
 ROWS_OF_PRIOR = 4.0
-"""Number of rows that the prior of the cells of a pair is worth."""
+"""Strength, in rows, of the prior of the cells of a pair."""
 
 
 def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
@@ -140,10 +140,10 @@ def selected(log_factors: Array, limit: int) -> list[int]:
 
 
 MARGIN = 2.0
-"""Number of rows that the pooled frequency of a cell is worth in the margin of a class."""
+"""Strength, in rows, of the prior of a margin in a class, around pooled frequencies."""
 
 STRENGTHS = (2.0, 8.0, 32.0)
-"""Candidate values of s, the number of rows that a coarser θ is worth; each pair takes the best by leave-one-out."""
+"""Candidate values of s, the strength, in rows, of a prior around a coarser θ; leave-one-out chooses for each pair."""
 
 
 class CellTerm(ABC):

@@ -16,7 +16,7 @@ MOST_STEPS = 10
 """Largest number of splits on a path: 1,024 leaves."""
 
 STRENGTH = 1.0
-"""Number of rows that the pooled split frequencies are worth in each split of a class."""
+"""Strength, in rows, of the prior around the pooled frequencies of each split."""
 
 
 @dataclass(frozen=True, eq=False)

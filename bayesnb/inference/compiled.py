@@ -162,7 +162,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     ------
     ValueError
         If the model has a ``dependence`` or a class prior per row. If the family of a column has neither a Normal or
-        Student-t density nor a table of values. If a column is read as dates, numbers with marks or several choices.
+        Student-t density nor a table of values. If a column is read as dates, numbers with units or several choices.
 
     Examples
     --------

@@ -369,7 +369,7 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If a column's family or its reading (dates, numbers with marks, several choices) cannot be written as SQL, if
+        If a column's family or its reading (dates, numbers with units, several choices) cannot be written as SQL, if
         two columns have the same name in the database, or if :func:`bayesnb.odds.linear_form` refuses the exponents of
         the model.
 

@@ -34,7 +34,7 @@ from bayesnb.priors import UNSEEN
 from bayesnb.wording import Message, RefusedError, require_whole
 
 CHANCE, SET_ASIDE = 0x77617463, 0x61736964
-"""Second seeds of the random numbers, so that they differ from those of a user with the same seed."""
+"""Second seeds, so that the random numbers differ from a user's with the same seed."""
 
 # Values to uniform numbers
 
@@ -441,7 +441,7 @@ def _with_new_levels(schema: Schema) -> Schema:
 
 
 def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
-    """The cells of one column, (row,), as :class:`Reader` takes them; NaN if missing."""
+    """The cells of one column, (row,), as input of :class:`Reader`; NaN if missing."""
     family, x = classifier.posterior.model.features[feature], columns_of(data[feature], [place])
     return dense_cells(family.read(x)[0] if isinstance(family, OfNormals) else x)[:, 0]
 

@@ -19,7 +19,7 @@ PRODUCT = 100
 """Number of multiplications that take as long as counting one row in one pair."""
 
 WIDE = 16
-"""Number of columns from which they are padded to a multiple of the eight that are added at once."""
+"""From this number on, columns are padded to a multiple of eight, which are added at once."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:

@@ -209,7 +209,7 @@ type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
 
 
 def of_known_classes(prior: LabelPrior) -> LabelPrior:
-    """Without the unknown class."""
+    """The prior without the unknown class."""
     return prior.prior if isinstance(prior, WithUnknown) else prior
 
 

@@ -39,7 +39,7 @@ class UnknownPrecision(Located):
     log_rate: Any
     """ln det(Ψ/2)."""
     _rows_of_precision: ClassVar[tuple[str, str]]
-    """The parameter that counts the rows that Λ is worth, and its bound above which Λ has a mode."""
+    """The parameter for the strength of Λ, and its lower bound for a mode of Λ."""
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.choice import Reasons, chosen, with_reasons
+from bayesnb.data.choice import Reasons, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature, in_place
 from bayesnb.data.inferring import as_read, named_levels, present, readings_in, through
@@ -258,13 +258,10 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        settings = self._specified(rows.table)
-        readings = readings_in(rows.table, settings.features)
-        table = through(rows.table, readings)
-        settings = replace(settings, features=as_read(settings.features, readings))
-        specified, reasons = chosen(table, rows.target, rows.weight, settings)
-        found = Schema.infer(table, specified, self.settings.unseen, rows.weight, readings=readings)
-        named = {name: f for name, f in found.features.items() if f.origin.kind == "specified" and f.cuts is None}
+        found = rows.schema(self._specified(rows.table))
+        features, readings = found.features.items(), found.readings
+        reasons = {name: (f.origin, f.tried) for name, f in features if f.origin.kind == "rows"}
+        named = {n: f for n, f in features if n in reasons or (f.origin.kind == "specified" and f.cuts is None)}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = as_read(self.settings.features, readings) if isinstance(self.settings.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed and name not in readings}

@@ -473,3 +473,13 @@ def test_missing_cells_are_flagged_once_however_many_columns_a_reading_makes(tmp
         memory, file = BayesianNB(features).fit(as_text(X), y), BayesianNB(features).fit(tmp_path / "t.csv", "y")
         assert memory.describe().equals(file.describe())
         assert np.abs(memory.predict_proba(X) - file.predict_proba(X)).max() < 1e-12
+
+
+def test_a_family_that_the_first_part_chose_may_read_a_column_that_other_parts_lack():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(900, size=40), unit="D")
+    whole = pd.DataFrame({"x": rng.lognormal(0, 1, 40), "day": days.strftime("%Y-%m-%d"), "y": ["a", "b"] * 20})
+    parts = [whole[:20], whole[20:]], [whole[:20], whole[20:].drop(columns="x")]
+    both, lacking = (BayesianNB("best", columns="grow").fit(iter(own), "y") for own in parts)
+    assert {*both.classifier_.choice.features} == {*lacking.classifier_.choice.features} == {"x", "elapsed of day"}
+    assert both.describe()["chosen"]["x"] == lacking.describe()["chosen"]["x"]

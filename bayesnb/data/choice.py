@@ -97,7 +97,9 @@ class FamilyChoice:
 def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     """Record in a schema why :func:`chosen` chose each family."""
     put = {
-        name: replace(schema.features[name], origin=origin, tried=tried) for name, (origin, tried) in reasons.items()
+        name: replace(schema.features[name], origin=origin, tried=tried)
+        for name, (origin, tried) in reasons.items()
+        if name in schema.features
     }
     return replace(schema, features={**schema.features, **put})
 

@@ -544,7 +544,7 @@ def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
-    from bayesnb.data.text import are_sentences
+    from bayesnb.data.text import are_sentences, mostly_sentences
     from bayesnb.data.warned import looks_like_identifier
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())
@@ -553,7 +553,16 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         cure = Cure("features", ("Ordinal", tuple(order)), name)
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
-    if (joined := _spelled(name, levels)) is not None:
+    joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
+    if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
+        bag = Cure("features", "Text", name)
+        codes = Cure("features", "Categorical", name) if joined is None else joined.cures[0]
+        text = "sentences, read as a bag of words: {words}; as levels: {levels}"
+        text = text if sentences else "texts of several words, read as levels: {levels}; as a bag of words: {words}"
+        said = Message(text, words=bag, levels=codes)
+        yield Remark(name, said, not sentences, cures=(bag, codes))
+        return
+    if joined is not None:
         yield joined
         return
     number = texts.str.fullmatch(NUMBER)
@@ -564,15 +573,14 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         na = Message(", or {na}", na=_missing_in(name, odd[0])) if odd else ""
         said = Message("numbers except {shown}, so all are read as levels: correct them{na}", shown=shown, na=na)
         yield Remark(name, said, True, option=("--na", f"{name}={odd[0]}") if len(odd) == 1 else ())
-    elif are_sentences(levels.index, n):
-        bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
-        said = Message("sentences, read as a bag of words: {words}; as levels: {levels}", words=bag, levels=codes)
-        yield Remark(name, said, cures=(bag, codes))
     elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
-    elif k >= 20 and once >= k / 2:
+    elif k >= MANY_LEVELS and once >= k / 2:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
 
+
+MANY_LEVELS = 20
+"""A column with so many levels may need another family."""
 
 MOST_SPELLED = 500
 """The largest number of levels that are compared with each other for typing errors."""

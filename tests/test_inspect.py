@@ -251,3 +251,15 @@ def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_sta
     _, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y")
     assert out.count("ordered answers") == 1
     assert all(f"--feature 'Q{k}=ordinal:" in out for k in range(7))
+
+
+def test_texts_of_several_words_that_repeat_are_proposed_as_words():
+    parts = ["brake pads are worn", "the chain skips", "tyre is flat again", "rear brake squeals loudly", "gears slip"]
+    notes = [f"{a}; {b}" for a in parts for b in parts]
+    frame = pd.DataFrame(
+        {"note": np.resize([*notes, *map(str.capitalize, notes)], 200), "y": np.resize(["p", "q"], 200)}
+    )
+    found = nb.inspect(frame, "y")
+    assert "Text()" in str(found)
+    clf = nb.BayesianNB(found.features).fit(frame[["note"]], frame["y"])
+    assert clf.classifier_.schema.features["note"].text is not None

@@ -95,9 +95,12 @@ def are_sentences(texts: Collection[Any], rows: float) -> bool:
 
     Sentences seldom repeat, so there must be fewer than two rows per distinct text.
     """
-    if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
-        return False
-    return 2 * sum(map(_is_sentence, texts)) > len(texts)
+    return len(texts) * 2 > rows and mostly_sentences(texts)
+
+
+def mostly_sentences(texts: Collection[Any]) -> bool:
+    """Whether all values are texts, and most of them contain three words that do not begin with a capital letter."""
+    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
 
 
 def _is_sentence(text: str) -> bool:

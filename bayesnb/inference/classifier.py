@@ -179,7 +179,7 @@ class Classifier(FittedModel):
 
     def require_offset_of(self, table: Table) -> None:
         """Raise ``ValueError`` if each row has a class prior and the table has another number of rows."""
-        each = np.shape(self.offset)[:1]
+        each = getattr(self.offset, "shape", ())[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
@@ -231,7 +231,7 @@ class Classifier(FittedModel):
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        if each := np.shape(self.offset)[:1]:
+        if each := getattr(self.offset, "shape", ())[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
                 "ask the estimator that with_class_prior was asked of"

@@ -68,7 +68,7 @@ class Students:
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
-        total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
+        total, size = np.empty((x.shape[0], slots)), x.shape[0] * x.shape[1] * slots
         form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
 
         def part(cut: slice) -> Array:

@@ -29,15 +29,15 @@ WRONG_COMMAND: list[tuple[str, tuple[str, ...]]] = [
     ("explain MODEL play-tennis --row wind=weak", ("either one of NEW, by its position",)),
     ("explain MODEL --row sky=blue", ("there is no column 'sky'",)),
     ("explain play-tennis heights", ("is not a model file",)),
-    ("explain play-tennis --row 99", ("there is no row 99",)),
-    ("explain play-tennis --label maybe", ("no class 'maybe'", "['no', 'yes']")),
-    ("explain play-tennis --against maybe", ("--against", "no class 'maybe'")),
-    ("explain play-tennis --label no --against no", ("against itself",)),
+    ("explain play-tennis --dependence none --row 99", ("there is no row 99",)),
+    ("explain play-tennis --dependence none --label maybe", ("no class 'maybe'", "['no', 'yes']")),
+    ("explain play-tennis --dependence none --against maybe", ("--against", "no class 'maybe'")),
+    ("explain play-tennis --dependence none --label no --against no", ("against itself",)),
     ("explain play-tennis --unit octaves", ("octaves",)),
     ("explain odd.csv --target class --feature n=ignore", ("To leave the column out, write --drop n",)),
     ("explain odd.csv --target class --feature n=poison", ("did you mean 'poisson'?",)),
-    ("explain odd.csv --target class --set N=2", ("there is no column 'N'; did you mean 'n'?",)),
-    ("explain odd.csv --target class --row {n:2}", ("is not JSON",)),
+    ("explain odd.csv --target class --dependence none --set N=2", ("there is no column 'N'; did you mean 'n'?",)),
+    ("explain odd.csv --target class --dependence none --row {n:2}", ("is not JSON",)),
     ("explain odd.csv --target class --drp n", ("No such option",)),
     ("fit MODEL -o x.bayesnb", ("--target",)),
     (f"{FIT} --feature wind=weibull", ("not COL=FAMILY",)),
@@ -120,6 +120,8 @@ def test_a_command_that_cannot_be_done_says_why_prints_nothing_and_writes_nothin
     assert "Traceback" not in err
     said = " ".join(err.split())
     assert all(word in said for word in words), said
+    if code == 2:
+        assert "scoring by" not in said  # It is refused before what takes long.
     if code == 1:
         assert err.splitlines()[-1].startswith("bayesnb: ")
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before

@@ -67,11 +67,11 @@ def compare(
 
     learned = fitted(data, target, format, replace(settings, dependence="none"), random_state)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
+    each_row, held_out = asked_rows(asked, name, X, values), None
     names = tuple(name for name in dependences if name != "none")
     others = f", and {' and '.join(names)} by folds" if names and cv == "loo" else ""
     say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}{others}")
     compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, Settings.dependence)
-    each_row, held_out = asked_rows(asked, name, X, values), None
     if not each_row:
         held_out = compared.most_surprising
         each_row = [X.iloc[held_out].to_dict()]

@@ -269,9 +269,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; ``ValueError`` if families, levels or cells must be chosen from the first rows. The parts of a
-        Dask or Spark table have no order, and so no first rows.
-        """
+        """Return self; ``ValueError`` if families, levels or cells must be chosen from the first rows."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",

@@ -1,7 +1,4 @@
-"""Learn a dependence: its terms, their exponents, and averages of several models.
-
-The members of a model average differ in flexibility.
-"""
+"""Learn a dependence: its terms, their exponents, and averages of several models."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Compare the uncertainty that a method states for class probabilities with the exact uncertainty.
 
 On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
-x, θ) and its exact posterior given the table and the row are known. A method is scored by the distance of its
-distribution from the exact posterior, and by the coverage of its intervals.
+x, θ) and its exact posterior given the table and the row are known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The base class of all families.
-
-Most families are conjugate pairs (:class:`bayesnb.families.conjugate.Conjugate`).
-"""
+"""The base class of all families."""
 
 from __future__ import annotations
 

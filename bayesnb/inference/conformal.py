@@ -29,8 +29,7 @@ ROUNDING = 1e-12
 class Counts:
     """Counts of known rows that conform less than, or equally to, each new row with each class.
 
-    All arrays are (new row, class). ``less`` counts the known rows that conform less than the new row. ``equal`` counts
-    the known rows that conform equally. ``rows`` counts all known rows.
+    All arrays are (new row, class).
     """
 
     less: Array

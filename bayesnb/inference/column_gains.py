@@ -28,9 +28,9 @@ NUMBERS = 2**24
     "to know what each column tells about the class", "why", "checks",
     Shown("What each column tells", lines=lambda found: found.rename_axis("column")),
     {
-        "alone": "decrease in log loss per row, in nats, over the class frequencies if only this column is known",
+        "alone": "decrease in log loss per row, in nats, from the class frequencies to naive Bayes of this column",
         "alone_se": "its standard error",
-        "without": "increase in log loss per row, in nats, if this column is left out; negative if that helps",
+        "without": "increase in log loss per row, in nats, of naive Bayes without this column; negative if that helps",
         "without_se": "its standard error",
     },
 )  # fmt: skip
@@ -103,8 +103,11 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     said = Message("The most informative columns by themselves: {named}.", named=named)
     if telling.empty:
         said = Message("No column is measurably informative by itself.")
-    if harmful.empty or not naive:
+    if harmful.empty:
         return said
+    if not naive:
+        caution = "All gains are those of naive Bayes; a model with dependence can need columns that it does not."
+        return Message(f"{{said}} {caution}", said=said)
     return Message(
         "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
         said=said,

@@ -44,10 +44,10 @@ MOST_ENTRIES = 12
 """Largest number of entries of a ledger; the smallest contributions share one line."""
 
 MEANT = {
-    OFFSET: "what the labels say of the class beside its columns",
-    AVERAGING: "what it adds to average class probabilities over the exponents instead of taking their mean",
-    "shape of": "what the spread of a column's values says beside its family",
-    "×": "what two columns say together beside what each says",
+    OFFSET: "an offset of the class, learned from the labels beside the contributions of the columns",
+    AVERAGING: "the effect of averaging class probabilities over the exponents, instead of using their mean",
+    "shape of": "what the histogram of a column adds to its family",
+    "×": "what two columns say together, beyond their separate contributions",
 }
 """The entries that a dependence adds to the explanation of a row."""
 

@@ -102,8 +102,8 @@ class Column:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
             raise RefusedError(
-                "column {column!r} holds text ({value!r}) where numbers are needed: convert it, or read it as "
-                "categories with {cure}",
+                "column {column!r} holds text ({value!r}) where numbers are needed: convert it, or fit the "
+                "model with {cure}",
                 column=self.name,
                 value=example,
                 expected="numbers",

@@ -75,7 +75,8 @@ def explain(
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
-        named = "The row " + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
+        place = f"Row {row}, counted from 0: " if row is not None and row.isdecimal() else "The row "
+        named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
         parts = [*ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
@@ -92,12 +93,13 @@ def _on_one_line(value: Any) -> str:
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     if questions.empty:
         return []
-    told = [f"{column} {value:.3f}" for column, value in questions["information"].head(8).items()]
-    more = f", and {len(questions) - 8} more" if len(questions) > 8 else ""
-    return [
-        f"What to ask next: {', '.join(told)}{more} nats of information about the class, of "
-        f"{questions.attrs['entropy']:.3f} that are missing"
-    ]
+    telling = questions["information"][lambda found: found >= 0.001]
+    told = [f"{column} {value:.3f}" for column, value in telling.head(8).items()]
+    more = f", and {len(telling) - 8} more" if len(telling) > 8 else ""
+    if not told:
+        return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class."]
+    entropy = f"its entropy is {questions.attrs['entropy']:.3f} nats"
+    return [f"What to ask next: {', '.join(told)}{more} (expected information about the class, in nats; {entropy})."]
 
 
 def _row_for_model(

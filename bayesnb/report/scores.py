@@ -46,7 +46,8 @@ LEGEND = (
     "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
     "shares of the classes; majority: always the largest class. balanced accuracy: the mean recall of the classes; "
     "log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC curve, of several "
-    "classes the mean over pairs. Smaller is better for log loss, Brier and ECE."
+    "classes the mean over pairs. Smaller is better for log loss, Brier and ECE. recall: the share of a class that is "
+    "predicted as the class; precision: the share of the predictions of a class that are right."
 )
 MEANING = {
     "mle": "maximum likelihood",
@@ -71,10 +72,8 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
     scores = scores.rename(columns={"frequencies": "class shares"})
     parts: list[Part] = [
         TablePart(scores, "Scores"),
-        f"Scored by {card.how}. {LEGEND}",
+        f"Scored by {card.how}. {LEGEND} In brackets: {card.prob:.0%} intervals.",
         TablePart(_confusion(card), "True classes (rows) and predicted classes (columns)", folded=True),
-        "recall: the share of a class that is found; precision: of what is predicted as the class, the share that is; "
-        f"with {card.prob:.0%} intervals.",
     ]
     lead = Message("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
     return Section(WORTH, parts, lead if recommendation else card.finding, _commonest_mistake(card))

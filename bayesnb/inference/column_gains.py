@@ -106,8 +106,8 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     if harmful.empty:
         return said
     if not naive:
-        caution = "All gains are those of naive Bayes; a model with dependence can need columns that it does not."
-        return Message(f"{{said}} {caution}", said=said)
+        caution = Message("All gains are those of naive Bayes; other columns can help a model with dependence.")
+        return Message("{said} {caution}", said=said, caution=caution)
     return Message(
         "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
         said=said,

@@ -396,7 +396,10 @@ def test_models_and_tables_go_through_pipes(tmp_path):
     ).stdout
     (tmp_path / "m.bayesnb").write_bytes(model)
     predicted = subprocess.run(
-        [*bayesnb, "predict", tmp_path / "m.bayesnb", "-"], input=table, capture_output=True, check=True
+        [*bayesnb, "predict", tmp_path / "m.bayesnb", "-", "--digits", "17"],
+        input=table,
+        capture_output=True,
+        check=True,
     ).stdout
     expected = BayesianNB().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(pd.read_csv(io.BytesIO(predicted)).iloc[:, 1:], expected, rtol=1e-9)

@@ -117,7 +117,7 @@ def test_every_verb_reads_a_file_alike(case, tmp_path, capsys):
     model = tmp_path / "m.bayesnb"
     for command in (
         ("fit", path, *told, "--dependence", "none", "-o", model),
-        ("predict", model, path, *file.options, "-o", tmp_path / "p.csv"),
+        ("predict", model, path, *file.options, "-o", tmp_path / "p.csv", "--digits", 17),
         ("score", model, path, *file.options),
         ("update", model, path, *file.options),
         ("forget", model, path, *file.options),

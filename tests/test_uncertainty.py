@@ -317,7 +317,7 @@ def test_the_draws_of_columns_that_are_computed_together_are_those_of_each_colum
             own = theta.features[name]
             expected += family.log_likelihood_given_row(believed, own, data[name], chosen, here)
     assert posterior.by_cells
-    assert max(len(names) for _, names in posterior._stacks) == 3
+    assert max(len(stack.names) for stack in posterior._stacks) == 3
     assert_allclose(posterior.log_joint_at(theta, 1, common, data, rows), expected, rtol=1e-12)
 
 

@@ -1,6 +1,7 @@
 """The advice of the command line: who copies what it prints gets the model that it advises."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -119,13 +120,11 @@ def test_fit_averages_by_default_and_says_with_which_weights(run):
     code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.bayesnb")
     assert (code, out) == (0, "")
     (line,) = [line for line in err.splitlines() if "average" in line]
-    assert line.startswith("--dependence auto: an average, weighed by rows that were left out, of class shares (0.")
+    assert line.startswith("--dependence auto: average of 6 models (weights from held-out rows): ")
+    assert sum(map(int, re.findall(r"(\d+)%", line))) == pytest.approx(100, abs=3)
     assert load("m.bayesnb").dependence == "auto"
     assert run("report", "t.csv", "--target", "y", "--explain", "0", "-o", "m.md")[0] == 0
-    assert (
-        "Dependence: auto; an average, weighed by rows that were left out, of class shares (0."
-        in Path("m.md").read_text()
-    )
+    assert "Dependence: auto; average of 6 models (weights from held-out rows): " in Path("m.md").read_text()
     assert "average" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
     assert load("m.bayesnb").dependence is None
 

@@ -37,7 +37,7 @@ def renamed(column: pd.Series) -> pd.Series:
 def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     learned = auto.classifier_.dependence.exponents
     assert_allclose(sum(learned.average.values()), 1.0)
-    assert set(learned.average) == {"class shares", "naive Bayes", "weighted", "trees", "linear", "all terms"}
+    assert set(learned.average) == {"class frequencies", "naive Bayes", "weighted", "trees", "linear", "all terms"}
     naive = BayesianNB().fit(X, Y).predict_proba(X[:20])
     lowest = learned.average[NAIVE] * naive + learned.average[SHARES] * auto.classifier_.posterior.label.mean()
     mean = auto.predict_proba(X[:20]) ** (1 / learned.power)  # without its power

@@ -212,7 +212,7 @@ def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequ
     learned, share = auto.classifier_.dependence.exponents, auto.classifier_.posterior.label.mean()
     p = nb.draws.sample_proba(auto, X[:20], draws=400) ** (1 / learned.power)
     p /= p.sum(-1, keepdims=True)
-    assert (p.mean(0) >= 0.95 * learned.average["class shares"] * share).all()
+    assert (p.mean(0) >= 0.95 * learned.average["class frequencies"] * share).all()
     # A draw that is the class frequencies would be the same for every row.
     assert not (np.ptp(p, axis=1).max(-1) < 1e-6).any()
 

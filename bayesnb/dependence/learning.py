@@ -267,7 +267,7 @@ class HeldOutRows:
         return found
 
 
-SHARES, NAIVE, WEIGHTED, ALL = "class shares", "naive Bayes", "weighted", "all terms"
+SHARES, NAIVE, WEIGHTED, ALL = "class frequencies", "naive Bayes", "weighted", "all terms"
 
 TREES, LINEAR = "trees", "linear"
 

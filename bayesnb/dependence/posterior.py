@@ -409,8 +409,9 @@ class LearnedExponents:
     def said(self) -> str:
         if not self.average:
             return ""
-        *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
-        return f"an average, weighed by rows that were left out, of {', '.join(first)} and {last}"
+        ranked = sorted(self.average.items(), key=lambda each: -each[1])
+        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in ranked)
+        return f"average of {len(ranked)} models (weights from held-out rows): {shares}"
 
     @property
     def members(self) -> list[slice]:

@@ -43,8 +43,8 @@ MOST_COLUMNS = 40
 """Largest number of columns with listed evidence."""
 
 LEGEND = (
-    "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
-    "shares of the classes; majority: always the largest class. balanced accuracy: the mean recall of the classes; "
+    "claimed: what the score would be if the probabilities were true. frequencies: a forecast that gives each row the "
+    "class frequencies; majority: always the largest class. balanced accuracy: the mean recall of the classes; "
     "log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC curve, of several "
     "classes the mean over pairs. Smaller is better for log loss, Brier and ECE. recall: the share of a class that is "
     "predicted as the class; precision: the share of the predictions of a class that are right."
@@ -69,7 +69,6 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
     scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
     ends = scores.pop("lower") + "–" + scores.pop("upper")
     scores.insert(1, f"{card.prob:.0%} interval", ends)
-    scores = scores.rename(columns={"frequencies": "class shares"})
     parts: list[Part] = [
         TablePart(scores, "Scores"),
         f"Scored by {card.how}. {LEGEND} In brackets: {card.prob:.0%} intervals.",

@@ -28,7 +28,7 @@ type Form = Literal["python", "command"]
 
 @dataclass(frozen=True)
 class Spelled:
-    """A word that Python and the command line spell differently."""
+    """A word that is written differently in Python and on the command line."""
 
     python: str
     command: str
@@ -117,8 +117,8 @@ class Cure:
 class Message:
     """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
-    ``str`` spells options as in Python. A value may be another message, a cure, a tuple of cures, or an error that
-    holds a message.
+    ``str(message)`` writes options as Python code; :meth:`written` can also write them as in a command. A value may be
+    another message, a cure, a tuple of cures, or an error that holds a message.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ def compare(
     row by --row or --set; by default, the row is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
-    scored on rows that its own fit held out. If at most a fifth of all rows is scored, all scored rows are held out of
-    a single fit. With --all, the output also has all scores, the family of each column, each estimate's class
-    probabilities of the row, and the posterior interval of p(class | row, parameters). With --more, a table shows how
-    further rows would improve the recommended model.
+    scored on the held-out rows from which it learns the weights of its models. If at most a fifth of all rows is
+    scored, all scored rows are held out of a single fit. With --all, the output also has all scores, the family of each
+    column, each estimate's class probabilities of the row, and the posterior interval of p(class | row, parameters).
+    With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison

@@ -33,8 +33,8 @@ class Settings:
         mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is
         missing); date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL;
         choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels that differ by case or blanks are one); NAME=FAMILY:COL,COL…
-        (several columns as one feature). best without COL= applies to all columns of numbers, missing without COL= to
-        all columns.
+        (several columns as one feature). "best" without COL= applies to all columns of numbers. "missing" without COL=
+        applies to all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -42,11 +42,11 @@ class Settings:
     weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
-        How columns may depend on each other given the class: not at all (none), as in the textbooks; by one exponent
-        for all columns (tempered); by one per column (weighted); or also by terms of pairs (pairwise). auto averages
-        none, weighted, pairwise with terms of near rows and random partitions, trees, and a linear model; their weights
-        are learned from held-out rows. auto-counts leaves near rows out, so that the model file holds counts and no
-        row.
+        How columns may depend on each other given the class: not at all ("none"), as in the textbooks; by one exponent
+        for all columns ("tempered"); by one per column ("weighted"); or also by terms of pairs ("pairwise"). "auto"
+        averages "none", "weighted", "pairwise" with terms of near rows and random partitions, trees, and a linear
+        model; their weights are learned from held-out rows. "auto-counts" leaves near rows out, so that the model file
+        holds counts and no row.
     unknown : str, optional
         Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
         model has no ``dependence``.

@@ -174,8 +174,8 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The position of each row's cell among the cells of the column, (column, row); -1 if missing. Negating a real
-        column reverses the positions.
+        """The rank of each row's interval or level in its column, (column, row); -1 if missing. Negating a real column
+        reverses the ranks.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -203,7 +203,7 @@ class Grid:
         return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns, selected from ``called``, the names of all pieces."""
+        """The names of the columns. ``called`` holds the names of all pieces."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:

@@ -83,12 +83,12 @@ class DrawnForests:
     def connect(
         self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
     ) -> None:
-        """Change rows that were drawn from naive Bayes, the encoded ``cells``, into rows of the model with forests, in
-        place.
+        """Change rows of naive Bayes into rows of the model with forests, in place.
 
-        ``draw`` holds, for each row, the draw whose forest and parameters the row uses. Columns are drawn again,
-        parents first. A cell drawn from the family of a column is accepted with a probability proportional to p(cell |
-        parent's cell) / p(cell). ``read`` encodes drawn cells of a feature as data.
+        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the draw whose
+        forest and parameters the row uses. Columns are drawn again, parents first. A cell drawn from the family of a
+        column is accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn
+        cells of a feature as data.
         """
         if (forests := self.terms.forests) is None:
             return

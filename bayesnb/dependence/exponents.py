@@ -70,8 +70,8 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are terms, cells,
-        numbers, and last the constant, whose exponent is b_c.
+        """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are, in this
+        order, terms, cells, numbers, and the constant. The exponent of the constant is b_c.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))

@@ -166,7 +166,7 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
+        """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
         If labels ``left`` are given, each row is left out of the term for its own class.
         """

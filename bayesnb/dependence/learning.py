@@ -144,9 +144,9 @@ def _members(
 
     Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
     columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
-    columns and of their shapes. The linear member learns only slopes and offsets. The last member learns all exponents
-    except the exponent of the trees. ``before`` holds terms and members learned from more rows; the search starts
-    there.
+    columns and of their second terms (``shapes``). The linear member learns only slopes and offsets. The last member
+    learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from more rows;
+    the search starts there.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))

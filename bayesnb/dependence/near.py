@@ -21,8 +21,10 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """The weight of the rows with each distinct combination of cells, ``counts`` (class, place). ``cells`` (place,
-    column) holds the combinations, -1 for a missing cell.
+    """Weights of the rows with each distinct combination of cells.
+
+    ``counts`` (class, place) holds the weights. ``cells`` (place, column) holds the combinations, -1 for a missing
+    cell.
     """
 
     counts: Array
@@ -85,7 +87,7 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class), from the row's cells ``codes`` (column, row).
+        """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
         If labels ``left`` are given, each row is left out of the term for its own class.
         """

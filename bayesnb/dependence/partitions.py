@@ -34,7 +34,7 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions from the cells of rows, (column, row), without the labels.
+        """Draw ``n`` partitions from ``codes`` (column, row), the cells of the rows. Labels are not used.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
         The splits are ordered by the number of missing cells in their columns, because a row stops at a split if its
@@ -150,7 +150,7 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class), from the nodes ``places`` (row, partition) in which the row stops.
+        """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
         If labels ``left`` are given, each row is left out of the term for its own class.
         """

@@ -158,10 +158,9 @@ def draws(
 
     Draws of the approximating Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates,
     Hammersley and Morton 1956). Let r be the log density of the posterior minus that of the approximating Normal. If
-    the standard deviation of r over the draws is above ``EXACT``, for example if the posterior is skewed, elliptical
-    slice sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain
-    starts at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights
-    exp(r).
+    the standard deviation of r over the draws is above ``EXACT``, elliptical slice sampling replaces all draws (Murray,
+    Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain starts at the mode or at a draw of the
+    approximating Normal. The starting points are chosen at random, with weights exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
     some chain's position after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the
@@ -317,9 +316,10 @@ class LearnedExponents:
     deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
-    members of a model average. Its first member predicts the class frequencies, with exponents of 0 in the first of
-    ``points``. The last points and ``posterior`` belong to the member that learns all terms. ``power`` is the power of
-    the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per member.
+    members of a model average. The first member predicts the class frequencies; its exponents, the first row of
+    ``points``, are all 0. The last points and ``posterior`` belong to the member that learns all terms. ``power`` is
+    the power of the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per
+    member.
     """
 
     spec: Exponents

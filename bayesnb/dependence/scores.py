@@ -97,7 +97,7 @@ class Spread:
 
 
 def _past_zeros(root: Array) -> slice:
-    """The columns from the first one that is not zero."""
+    """A slice from the first column with a nonzero entry to the last column."""
     return slice(int(root.any(0).argmax()), None)
 
 

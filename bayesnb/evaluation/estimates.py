@@ -318,7 +318,8 @@ def compare_estimates(
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by five folds; with 65,536 rows or more,
         by two. If at most a fifth of all rows is scored, all scored rows are held out of a single fit. With up to 600
-        rows, "auto" and "auto-counts" are scored on rows that their own fits held out.
+        rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the weights of their
+        models.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
@@ -364,7 +365,7 @@ def comparison(
     prob: float | None = None,
     default: Any = None,
 ) -> Comparison:
-    """Compare as :func:`compare_estimates` does. The result can also give the scorecard of each estimate and
+    """Compare as :func:`compare_estimates` does. :meth:`Comparison.card` then gives the scorecard of any estimate or
     dependence.
 
     Parameters

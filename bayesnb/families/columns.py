@@ -187,7 +187,8 @@ NEAR = 2**16
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
 
-    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column).
+    ``density`` gets x in the shape (row, 1, column). A parameter (..., class, column) is passed as (..., 1, class,
+    column).
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))

@@ -108,7 +108,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """Combine the priors of the parts, which have their full shapes."""
+        """Combine the results of :meth:`priors` of the parts."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:

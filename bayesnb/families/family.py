@@ -120,11 +120,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def resolve_prior(self, prior: P, s: S) -> P:
-        """The prior at its full shape, with unset hyperparameters filled in."""
+        """Broadcast the prior over classes and columns, and fill in unset hyperparameters."""
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """The posterior, from the prior at its full shape."""
+        """The posterior, from the result of :meth:`priors`."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:
@@ -159,7 +159,9 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes."""
+        """The result of :func:`left_out_of_all`, (row, class), if the prior of all classes depends on each row;
+        otherwise ``None``.
+        """
         return None
 
     @abstractmethod

@@ -244,7 +244,10 @@ class Gaussian(OfUnknownVariance):
         return bool(self.var_smoothing) or super().reads_together
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        """The prior at its full shape. Smoothing by a variance ε adds ε / 2 per row to the parameter b."""
+        """Broadcast the prior over classes and columns.
+
+        Smoothing by a variance ε adds ε / 2 per row to the parameter b.
+        """
         # Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S
         # / 2. Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row
         # does not change the increment of b.

@@ -114,7 +114,7 @@ class LearnedShares(Declared):
         super().__post_init__()
 
     def over(self, levels: tuple[tuple[Any, ...], ...], n_classes: int) -> LearnedShares:
-        """The prior at its full shape: alpha (class, column, level), strength (class, column)."""
+        """Broadcast the prior to alpha (class, column, level) and strength (class, column)."""
         alpha = Dirichlet(self.alpha).over(levels, n_classes).alpha
         if ((alpha > 0).sum(-1) < [max(1, len(names)) for names in levels]).any():
             raise ValueError(f"Expected a concentration above 0 for every level; got {self.alpha!r}")

@@ -88,7 +88,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives for a prior that contains the pooled covariance, which depends on each row."""
+        """Leave-one-out log predictives if the prior contains the pooled covariance, which depends on each row;
+        otherwise ``None``.
+        """
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
@@ -267,7 +269,7 @@ class SharedGaussian(MultivariateGaussian):
             )
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        """The prior at its full shape.
+        """Broadcast the prior over classes.
 
         If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With the reduced ν, the
         posterior mode of the covariance under the flat prior has the divisor N.

@@ -34,7 +34,7 @@ CELL = ("class", "column")
 class Declared(Belief):
     """Hyperparameters of a sampled family.
 
-    In a prior at its full shape, the last field is an array (class, column).
+    In a prior from ``resolve_prior``, the last field is an array (class, column).
     """
 
     def proper(self) -> Array:

@@ -67,7 +67,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with ``given`` replaced, unless None is passed.
+        """A copy with this value of ``given``; the object itself if ``given`` is None.
 
         If terms have exponents, ``given="row"`` raises ``ValueError``.
         """

@@ -274,8 +274,8 @@ def conformal(
     Parameters
     ----------
     X, y, sample_weight
-        The known rows: exactly the learned rows. For "split", rows that were not learned. Weights must be whole
-        numbers.
+        The known rows. For "full" and "loo", they must be exactly the learned rows; for "split", rows that were not
+        learned. Weights must be whole numbers.
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). With ``by_class=True``, the guarantee holds
         within each class.

@@ -75,11 +75,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """The log of the smallest J ∝ p(class, row) at shares t, (..., row, class), and its derivative in t."""
+        """ln J and d ln J / dt at shares t, (..., row, class), for the smallest J ∝ p(class, row)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The log of the largest J ∝ p(class, row) at shares t, and its derivative in t."""
+        """ln J and d ln J / dt at shares t, (..., row, class), for the largest J ∝ p(class, row)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

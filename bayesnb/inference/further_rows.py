@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
-Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given θ and added to the learned
-statistics. The posterior given the learned and the further rows predicts rows drawn at the same θ.
+Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn at this θ and added to the
+learned statistics. The updated posterior then predicts new rows, which are drawn at this θ too.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def worth_of_rows(
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
-        The largest negligible regret, in the unit of ``costs``.
+        The largest regret that does not matter, in the unit of ``costs``.
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int

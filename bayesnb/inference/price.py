@@ -75,8 +75,8 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
         nats. "accuracy": the decrease in the probability of the predicted class. DataFrame: costs as in
-        :meth:`bayesnb.BayesianNB.decide`. With a DataFrame, the regret is the increase in the expected cost of the
-        decision.
+        :meth:`bayesnb.BayesianNB.decide`. If ``costs`` is a DataFrame, the regret is the increase in the expected cost
+        of the decision.
 
     Returns
     -------
@@ -87,8 +87,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are invalid. If no rows are passed, but columns depend on each other, or each row has its own class
-        prior.
+        If ``costs`` are invalid. Without ``X``: if there is a ``dependence``, or each row has a separate class prior.
 
     References
     ----------

@@ -371,7 +371,7 @@ class Watch:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per column and class, the most evidence first.
+        """One row per column and class, the largest ``log_largest`` first.
 
         ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
         now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for the

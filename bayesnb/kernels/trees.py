@@ -43,7 +43,7 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
-        ``keys`` are keys of rows, multiplied by the weights; they may depend on labels.
+        ``keys`` holds the key of each row times the weight of the row. Keys may depend on labels.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
@@ -261,11 +261,11 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    The answer for a learned row does not use this row. Trees that were grown on a learned row, ``inside`` (row, tree),
-    are skipped. In the remaining trees, the ``weight`` of the row is subtracted at every node on its path. If the cell
-    of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row,
-    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
-    remaining arrays are as in :func:`weigh`.
+    The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
+    such trees are skipped. In the remaining trees, the ``weight`` of the row is subtracted at every node on its path.
+    If the cell of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are
+    (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output.
+    The remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -191,7 +191,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows that belong to every class, with the weights ``r``, (row, class)."""
+        """Statistics of rows that count in every class; ``r``, (row, class), holds their weights."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
@@ -243,7 +243,7 @@ class Posterior:
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors at full shape.
+        The priors, broadcast over classes and columns, with unset hyperparameters filled in.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
@@ -425,8 +425,10 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """ln π at draws, (draw, row, class), conditioned on the data and on one more row of the class in ``chosen``,
-        (draw, row).
+        """Draws of ln π, (draw, row, class), up to a term shared by all classes.
+
+        ``chosen``, (draw, row), holds one class per draw and row. The draws are conditioned on the data and on one more
+        row of this class.
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
         counted = self.label.log_counted(drawn.log_pi, common.generator(1))

@@ -31,9 +31,9 @@ class Order:
     the hash also includes how many rows have smaller and how many have larger values; x and -x get equal hashes. The
     key of a column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its
     label. The hash of a cell combines the keys of the cell and its column. Then the key of each cell is combined with
-    the sum of the keys of all rows with the same value. Keys of rows and of cells are recomputed alternately (colour
-    refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A row of
-    weight 2 counts as two rows.
+    the sum of the keys of all rows that have the value of the cell in its column. Keys of rows and of cells are
+    recomputed alternately (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two
+    values add nothing. A row of weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -98,11 +98,11 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows at random; return their positions, weights and turns, in random order.
+        """Draw rows at random, but not more than ``most``; return their positions, weights and ranks in random order.
 
-        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. A turn is the place of a row
-        in the random order. Rows with the same turn must be treated alike: they differ at most in the names of columns
-        or levels, or in the direction of a column of numbers (x or -x).
+        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Rows with equal ranks must be
+        treated alike: they differ at most in the names of columns or levels, or in the direction of a column of numbers
+        (x or -x).
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

@@ -244,7 +244,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        The largest number of lines. Lines with the most evidence are shown.
+        The largest number of lines. The lines with the highest peaks are shown.
 
     Returns
     -------

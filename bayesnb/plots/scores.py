@@ -154,8 +154,8 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     -------
     Figure
         On the left is the expected loss per row, with a band if ``found`` has the columns ``lower`` and ``upper``. On
-        the right are the regret of each plug-in and the largest negligible regret. The horizontal axis is the total
-        number of learned rows.
+        the right is the regret of each plug-in. A regret below the dashed line (``bound``) does not matter. The
+        horizontal axis is the total number of learned rows.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def report(
     remarks : sequence of str
         Sentences about the table to list first among the findings.
     form : {"python", "command"}
-        Whether recommendations are spelled for Python or for the command line.
+        Whether recommendations are written as Python code or as command-line options.
 
     Returns
     -------

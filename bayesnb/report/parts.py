@@ -68,7 +68,7 @@ class FindingList:
 
 
 type Sentence = str | Message
-"""A text for people; the writer spells its cures."""
+"""A text for people; the writer formats the cures of a message."""
 
 type Part = Sentence | TablePart | Picture | FindingList
 

@@ -35,7 +35,7 @@ PHONE = 46
 def page_as(page: Page, format: str, form: Form = "python") -> str:
     """Write the page as "html" or "md". The HTML forbids scripts and requests.
 
-    ``form`` is the spelling of recommendations, for Python or for the command line.
+    With ``form="python"``, recommendations are Python code; with "command", command-line options.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

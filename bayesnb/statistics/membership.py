@@ -77,7 +77,7 @@ class Labels:
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """For each class, yield labels that assign every row to this class, with the weights ``r`` (row, class)."""
+    """For each class c, yield labels that assign every row to c, with the weights ``r[:, c]``."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 

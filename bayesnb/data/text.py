@@ -65,7 +65,7 @@ def warn_of_texts(column: Any, bag: Bag) -> None:
 
 
 FEW = 10
-"""With at most so many learned texts, most may have words of their own by chance."""
+"""Up to this number of learned texts, most may share no words by chance."""
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:

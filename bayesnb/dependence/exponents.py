@@ -141,7 +141,7 @@ class Exponents:
         both known in this row. The evidence is exact if each column with missing cells has at most one edge, which
         leads to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and shapes. If there are several values, the evidence
+        Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
         As ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
@@ -181,7 +181,7 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    θ is always integrated out of the terms of shapes, pairs and joint columns. While exponents are learned, θ is
+    θ is always integrated out of the terms of Pólya trees, pairs and joint columns. While exponents are learned, θ is
     integrated out of all terms.
 
     Examples

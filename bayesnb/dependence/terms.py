@@ -110,7 +110,7 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms that are computed from counts of cells: terms of shapes, of pairs, and of all columns together."""
+    """The terms that are computed from counts of cells: terms of Pólya trees, of pairs, and of all columns together."""
 
     statistics: DependenceStatistics
 

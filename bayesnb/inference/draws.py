@@ -135,8 +135,8 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
     With ``given="row"``, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence,
-    exponents or forests are drawn too. The parameters of shapes, pairs and joint columns are not drawn but integrated
-    out.
+    exponents or forests are drawn too. The parameters of Pólya trees, pairs and joint columns are not drawn but
+    integrated out.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)
 EDGES = "(other edges)"
 
 LEAST_EDGE = 0.1
-"""Least probability of an edge with an entry of its own."""
+"""Least probability of an edge with a separate entry."""
 
 DRAWS = 1000
 """Number of draws for the interval of each entry."""

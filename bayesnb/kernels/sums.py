@@ -86,7 +86,8 @@ def _add_stored(
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
     """Weight of the rows with each value, (class, column, value).
 
-    ``codes`` (row, column) of -1 are not counted. Stored cells of a sparse matrix are ones, other cells are zeros.
+    A code of -1 is not counted; ``codes`` are (row, column). Stored cells of a sparse matrix are ones, other cells are
+    zeros.
     """
     if sparse.issparse(codes):
         ones = totals(codes, labels, weight, n_classes)
@@ -125,8 +126,8 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     """Weight of each combination of cells of two columns, (class, combination), one pair of columns after another.
 
-    ``codes`` (column, row) of -1 are not counted. ``sizes`` (column,) are numbers of cells. ``columns`` (pair, 2) holds
-    the pairs of columns.
+    A code of -1 is not counted; ``codes`` are (column, row). ``sizes`` (column,) are numbers of cells. ``columns``
+    (pair, 2) holds the pairs of columns.
     """
     if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)

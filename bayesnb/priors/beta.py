@@ -68,7 +68,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Beta:
-        """The prior under which θ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
+        """The prior whose central interval from ``low`` to ``high`` contains θ with probability ``share``.
 
         >>> Beta.from_quantiles(0.2, 0.6)
         Beta(alpha=5.93521, beta=9.22091)

@@ -71,7 +71,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Gamma:
-        """The prior under which λ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
+        """The prior whose central interval from ``low`` to ``high`` contains λ with probability ``share``.
 
         >>> Gamma.from_quantiles(2.0, 5.0)
         Gamma(alpha=13.3125, beta=3.96532)

@@ -105,7 +105,7 @@ class Normal(Located):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Normal:
-        """The prior under which μ lies between ``low`` and ``high`` (a central interval) with probability ``share``.
+        """The prior whose central interval from ``low`` to ``high`` contains μ with probability ``share``.
 
         >>> Normal.from_quantiles(160.0, 180.0)
         Normal(m=170, v=36.9612)

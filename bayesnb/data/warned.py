@@ -235,7 +235,6 @@ FEWEST_LEVELS = 20
 
 
 def _warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
-    """Warn of columns of text whose levels are mostly numbers."""
     for name, feature in schema.features.items():
         if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
             continue
@@ -345,7 +344,6 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn of columns that seem to be the output of an encoder or a scaler."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return

@@ -467,7 +467,9 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract the counts of ``other``; raise ``UnlearnedError`` if these counts visibly were never added."""
+        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes clearly negative, because then
+        these rows were never added.
+        """
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:

@@ -67,8 +67,8 @@ BLOCK = 2**21
 class DrawnTerm:
     """Draws of the forest term of one row.
 
-    ``parents``, (draw, class, column), is the parent of each column; for a root, the number of columns. ``known``, of
-    the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
+    ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
+    of the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
     contribution of each such edge. ``gaps``, (draw, class), is the contribution of all other edges.
     """
 
@@ -355,8 +355,8 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """Draw a forest per draw and class, and return the parent of each column, (draw, class, column). The parent of
-        a root is the number of columns.
+        """Draw a forest per draw and class, and return the parent of each column, (draw, class, column). The entry of
+        a root is the number of columns, because a root has no parent.
         """
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
@@ -431,7 +431,8 @@ class Forests:
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
         """For each row and two columns u and v: the weight of the learned rows with the same cells in u and v, and the
-        weight of the learned rows with the same cell in u. Both, (row, class, u, v), are 0 if a cell is missing.
+        weight of the learned rows with the same cell in u. Both arrays, (row, class, u, v), are 0 if the cell
+        of u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

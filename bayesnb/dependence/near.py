@@ -165,9 +165,9 @@ class NearTerm:
         """½ d² between rows and learned combinations of cells, (row, place), divided by the mean of d² over pairs of
         rows.
 
-        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k and k' be 1 if the cell is
-        known and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e to d², where e is the mean of d² in this
-        column.
+        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
+        known and otherwise 0, and k' the same for the second cell. A column adds k k' (z - z')² + (1 - k k') e to d²,
+        where e is the mean of d² in this column.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

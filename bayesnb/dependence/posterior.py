@@ -368,9 +368,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point (parameter,) near the mode, for another layout. ``places``, (term,), holds the position of
-        each term of ``layout`` in this object's layout. New terms have the position -1 and start at ``mean``. ``alike``
-        is True if both layouts have the same cells.
+        """A starting point (parameter,) near the mode in ``layout``. ``places``, (term,), holds the position of each
+        term of ``layout`` in this object's layout. New terms have the position -1 and start at ``mean``. ``alike`` is
+        True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -380,7 +380,10 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """Mean and precision at which the search for a variational Gaussian in another layout starts."""
+        """The mean and the precision matrix from which the search for a variational Gaussian in ``layout`` starts.
+
+        Parameters that the learned layout shares start at their learned values.
+        """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()

@@ -339,8 +339,8 @@ def nearest(
 
 
 def _inverse_root(precision: Array) -> Array:
-    """A root of the covariance. The parameters are in reverse order, so that in the rows of shared exponents and of the
-    last classes, which come first, most columns are zero.
+    """A root of the covariance. The precision is factored with the parameters in reverse order, so row i of the root
+    starts with n - 1 - i zeros. The rows of the shared exponents, and then of the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)[::-1]

@@ -202,10 +202,10 @@ def yardstick(
     Parameters
     ----------
     methods : function or {name: function}
-        A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. For the rows ``asked``,
-        it returns either draws of p(1 | row), (draw, row), or the ends of intervals, (row, 2). At most 400 draws are
-        used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``,
-        ``venn_abers``.
+        A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and predicts the rows
+        ``asked``. The method returns either draws of p(1 | row), (draw, row), or the ends of an interval per row,
+        (row, 2). At most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``,
+        ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
         ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
     tables : int

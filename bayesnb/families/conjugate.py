@@ -73,14 +73,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The increments d and ln h of a statistic, (class[, column])."""
+        """The parameter increments d of a statistic, and its ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The increments d and ln h of each cell, as arrays that broadcast to (row, class, column[, level])."""
+        """The parameter increments d of each cell, and its ln h; both broadcast to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The posterior that predicts each cell, and the increments d and ln h of each cell."""
+        """The posterior that predicts each cell; the parameter increments d of each cell, and its ln h."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -227,7 +227,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ask: Callable[..., list[Array]],
         shares: list[Any],
     ) -> Array:
-        """Sum the values of ``ask`` over the cells of each row, (value, row, class)."""
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1

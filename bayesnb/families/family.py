@@ -296,7 +296,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The suffix of variable names: mu_student_t has the kind "StudentT"."""
+        """The name of the class, such as "StudentT"; in snake case, the suffix of variable names: mu_student_t."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -206,7 +206,6 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, fractions: Array, members: Labels) -> WordCounts:
-        """The statistic of rows with more than ``LONG`` words."""
         counts = counts_of(x).toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)

@@ -116,7 +116,7 @@ class Classifier(FittedModel):
 
     @property
     def named_classes(self) -> tuple[Any, ...]:
-        """The classes that the user or a prior named, even if they have no rows."""
+        """The classes that the user or a prior named; a named class may have no rows."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
 
     @property
@@ -223,7 +223,6 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields for ``copy`` and ``pickle``, without caches."""
         # Each dictionary is copied in one step, because another thread may add a cache.
         return _still(vars(self).copy(), {})
 

@@ -274,7 +274,7 @@ def conformal(
     Parameters
     ----------
     X, y, sample_weight
-        The known rows. For "full" and "loo", they must be exactly the learned rows; for "split", rows that were not
+        The known rows. For "full" and "loo", give exactly the learned rows. For "split", give rows that were not
         learned. Weights must be whole numbers.
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). With ``by_class=True``, the guarantee holds

@@ -54,7 +54,8 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The logarithms f and h of the smallest and largest J ∝ p(class, row), as functions of the share t.
+    """ln J as a function of the share t, for the smallest J that the priors allow (f) and for the largest (h). J is
+    proportional to p(class, row).
 
     ``low`` and ``high``, (row, class), are the part of ln J that does not depend on t, for the smallest and the largest
     J. ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell.
@@ -75,11 +76,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """ln J and d ln J / dt at shares t, (..., row, class), for the smallest J ∝ p(class, row)."""
+        """For the smallest J that the priors allow: ln J and its derivative in t, at shares t, (..., row, class)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln J and d ln J / dt at shares t, (..., row, class), for the largest J ∝ p(class, row)."""
+        """For the largest J that the priors allow: ln J and its derivative in t, at shares t, (..., row, class)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

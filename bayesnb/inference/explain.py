@@ -104,7 +104,7 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """The posterior of the probability of each word, (cell, class), and its count, (cell, 1)."""
+        """The posterior of each word's probability, (cell, class), and each word's count, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 

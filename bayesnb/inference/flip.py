@@ -315,7 +315,6 @@ def _picked(patterns: Patterns, removal: Removal) -> list[int]:
 def _greedily(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
 ) -> tuple[list[int], int, int | None]:
-    """Remove rows until the prediction changes."""
     # All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
     # row.
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))

@@ -102,8 +102,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i by a model that was fitted without row i. If classes
-    overlap, some right labels are improbable too. The values p_i imply the expected number of improbable right labels.
-    If more labels are improbable than expected, the excess is attributed to wrong labels.
+    overlap, some right labels are improbable too. The expected number of right labels that are improbable follows from
+    the values p_i. If more labels are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -227,7 +227,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     from 0 to 1/2. A Gibbs sampler draws the right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
-    ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).
+    ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not
+    (``docs/how-to/labels-to-doubt.md``).
 
     Examples
     --------

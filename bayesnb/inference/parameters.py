@@ -240,7 +240,6 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
 
 
 def _point(classifier: Classifier) -> Parameters:
-    """The parameters that the estimate plugs in, or the posterior mean."""
     classifier.require_one_class_prior("a table of the parameters")
     return classifier.posterior.point("mean") if classifier.plug_in is None else classifier.plug_in
 

@@ -27,7 +27,10 @@ type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 MODULES: Mapping[Module, str] = {
     "checks": "Checks of the assumptions of a fitted model against rows.",
     "deploy": "A fitted model in production: large tables, single rows, and new class frequencies.",
-    "design": "What to ask or label next, what further rows are worth, and what a plug-in costs.",
+    "design": (
+        "What to ask or label next, the value of further rows, and the added loss if a point estimate replaces the "
+        "posterior."
+    ),
     "draws": "Draws from a fitted model: new rows, and class probabilities.",
     "odds": "The log-odds of a fitted model: moments, and coefficients if the log-odds are linear in the columns.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",
@@ -40,7 +43,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The type of a question for type checkers: a function and a method."""
+    """The static type of a question, which is both a function and a method of a model."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 

@@ -269,7 +269,7 @@ def _ends(drawn: Array, prob: float) -> tuple[float, float]:
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
-    """Bayesian bootstrap intervals of the scores that are functions of means over rows."""
+    """Bayesian bootstrap intervals; only scores that can be computed from means over rows are included."""
     # The rows are put into G random groups of m rows with one Dirichlet weight each. The variance of a mean is then
     # s²/(m (G + 1)). This is nearly s²/(n + 1), the variance if each of the n rows has its own weight.
     n, n_classes = log_proba.shape

@@ -114,8 +114,9 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A feature, or the class probabilities (``family`` is None), under powers of the prior and the likelihood.
+    """A factor of the joint probability: one feature, or the class probabilities (then ``family`` is None).
 
+    Its prior and likelihood can each be raised to a power.
     ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
     """
 
@@ -169,7 +170,8 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x) by powers of prior and likelihood. The last factor stands for all factors together.
+        Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last
+        factor stands for all factors together.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
@@ -212,7 +214,6 @@ ROWS = 200
 
 
 def _largest(found: pd.DataFrame) -> str:
-    """A sentence about the prior that matters most."""
     worst = found["prior", "largest"].iloc[:-1]
     return (
         "To count the imaginary rows of a prior twice changes a class probability by at most about "

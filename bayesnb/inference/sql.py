@@ -187,7 +187,9 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Select a column under a new name. Return this name, and an SQL condition: the cell is not missing."""
+        """Select a column under a new name. Return the new name, and an SQL condition that is true if the cell is not
+        missing.
+        """
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)

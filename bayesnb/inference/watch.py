@@ -238,7 +238,6 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """The log capital of bets with the given ``sums``."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
@@ -537,7 +536,6 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
 
 def _are_declared(feature: Feature, place: int) -> bool:
-    """Whether a categorical type, an order or a prior names all levels of the column."""
     known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *named_levels(feature.family), UNSEEN)
     return set(feature.levels[place]) <= set(known)
 

@@ -63,8 +63,8 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        If ``codes``, the classes of learned rows, are given, the sums are leave-one-out log densities in the row's own
-        class, (row,): Σ_j [top + power ln(1 - z²)], or NaN if any z² is 1 or more.
+        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,): the leave-one-out log
+        density of each row in its own class, Σ_j [top + power ln(1 - z²)]. It is NaN if z² ≥ 1 in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)

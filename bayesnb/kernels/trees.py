@@ -34,7 +34,8 @@ def grow(
     close, hashes of the rows decide.
 
     A column is not cut if two cuts have equal hashes, or if the rows on the left and on the right of two middle cuts
-    have equal sums of keys. Renaming the levels, or negating the column, exchanges such cuts.
+    have equal sums of keys. Renaming the levels, or negating the column, can turn one of these two cuts into the
+    other, so a choice would depend on the names or the sign.
 
     Parameters
     ----------

@@ -142,7 +142,9 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """Classes named by the class prior or by a feature's prior {class: prior}, even if they have no rows."""
+        """The classes named by the class prior, or by a feature's prior if it is a dict {class: prior}. A named class
+        may have no rows.
+        """
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -366,7 +368,8 @@ class Posterior:
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
         """The keys of the random numbers of each feature's columns, for :class:`CommonDraws`.
 
-        A key is a pair: the position of the feature plus 2, and the position of the column in the feature.
+        A key is a pair of integers. The first is 2 more than the position of the feature in the model. The second is
+        the position of the column in the feature.
         """
         width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}

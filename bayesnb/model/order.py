@@ -49,7 +49,10 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Keys of labelled rows from their encoded columns; ``bags`` are the positions of bags of words."""
+        """Make the order of labelled rows from their encoded columns.
+
+        ``bags`` holds the positions in ``data`` of the bags of words.
+        """
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]

@@ -71,7 +71,6 @@ def probabilities(log_joint: Array) -> Array:
 
 
 def _normalized(log_joint: Array, logs: bool) -> Array:
-    """Probabilities along the last axis, or their logarithms if ``logs`` is true."""
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 
     def part(cut: slice, found: Array) -> None:

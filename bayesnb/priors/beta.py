@@ -77,7 +77,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """The prior that counts as ``n`` rows with the share of ones in ``rows``."""
+        """A prior worth ``n`` rows, whose mean is the share of ones in ``rows``."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:

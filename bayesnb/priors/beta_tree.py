@@ -272,7 +272,7 @@ class BetaTree(Stopping, Prior):
     def over(self, cells: Array, n_classes: int) -> BetaTree:
         """Expand the prior to (class, column, node).
 
-        ``cells`` (column, cell) are weights, 0 for cells that hold no values.
+        ``cells`` (column, cell) holds the weight of each cell. A cell that cannot hold values has weight 0.
         """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):

@@ -311,7 +311,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The prior that counts as ``n`` rows with the level frequencies of ``rows``."""
+        """A prior worth ``n`` rows with the level frequencies of ``rows``."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")

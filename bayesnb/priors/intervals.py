@@ -488,7 +488,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """For many rows, the t below which ``along`` does not exist."""
+        """A lower bound of t: if no rows were learned, ``along`` does not exist below it."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -57,7 +57,6 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """The maximum of ln L, which is 0."""
         return np.zeros(np.shape(d[0]))
 
 

@@ -139,7 +139,6 @@ class UnknownPrecision(Located):
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
 
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
-        """Draws of ln L for data with a scatter of 0."""
         # Rotate the axes so that the first axis is parallel to the gap. Then L depends on Λ only through the diagonal
         # of Bartlett's decomposition, which consists of roots of independent Gamma variates.
         d, distance = self.size, self.distance(mean, low)
@@ -227,7 +226,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """The prior that counts as ``rows`` rows, and predicts a ``share`` of all values between ``low`` and ``high``.
+        """A prior worth ``rows`` rows, which predicts a ``share`` of all values between ``low`` and ``high``.
 
         The interval is central.
 
@@ -240,7 +239,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The prior that counts as ``n`` rows with the mean and the variance of ``rows``."""
+        """A prior worth ``n`` rows with the mean and the variance of ``rows``."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 

@@ -175,7 +175,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The name of a column for people, such as "log Bayes factor"."""
+    """The readable form of a column name: ``log_bayes_factor`` becomes "log Bayes factor"."""
     return str(name).replace("_", " ").replace("bayes", "Bayes")
 
 

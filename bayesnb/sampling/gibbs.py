@@ -37,7 +37,6 @@ class Drawn:
     log_likelihood: Array
 
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
-        """Make the groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``."""
         from xarray import Dataset
 
         chains, draws, _ = self.labels.shape
@@ -74,7 +73,7 @@ def sample(
     thin : int
         Number of steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, with row weights. Each chain starts with the labels in ``seen``. See
+        Labels that may be wrong, and the weights of their rows. Each chain starts with the labels in ``seen``. See
         :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
 
     Raises

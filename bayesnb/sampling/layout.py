@@ -208,7 +208,6 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 
 
 def _plain(name: str) -> str:
-    """Convert a column name to an identifier."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
 

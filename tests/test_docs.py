@@ -105,6 +105,17 @@ def test_every_name_on_the_api_page_exists_and_has_a_docstring():
         assert inspect.getdoc(value), name
 
 
+def test_each_line_of_a_see_also_names_objects_or_continues_the_text_above():
+    # The parser of numpydoc fails otherwise, and Sphinx leaves the whole object out.
+    wrong = []
+    for path in (ROOT / "bayesnb").rglob("*.py"):
+        for section in re.findall(r"See Also\n +-+\n((?: +\S.*\n)+)", path.read_text(encoding="utf-8")):
+            indent = len(section) - len(section.lstrip())
+            entries = [line.strip() for line in section.splitlines() if line[indent] != " "]
+            wrong += [f"{path.name}: {entry}" for entry in entries if not re.match(r"[\w.]+(, [\w.]+)*( : |$)", entry)]
+    assert wrong == []
+
+
 def test_links_to_files_lead_to_existing_files():
     broken = []
     for path in FILES:

@@ -56,7 +56,7 @@ def class_probability(
     See Also
     --------
     arviz_plots.plot_ridge, arviz_plots.plot_forest : Similar plots in any backend; ``arviz_base.from_dict`` converts
-    the draws.
+        the draws.
 
     Examples
     --------

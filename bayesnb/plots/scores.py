@@ -42,7 +42,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     --------
     sklearn.calibration.CalibrationDisplay : A calibration curve for two classes, without error bars.
     arviz_plots.plot_ppc_pava : A calibration plot without bins, computed from posterior predictive draws; plotly and
-    bokeh can draw this plot, too.
+        bokeh can draw this plot, too.
 
     Examples
     --------

@@ -146,7 +146,7 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
-        if Path(output).suffix.lower() not in (".parquet", ".pq"):
+        if output == "-" or Path(output).suffix.lower() in writers.SEPARATORS:
             frames = (_rounded(frame, digits) for frame in frames)
         if output == "-":
             writers.write_csv(frames, stdout())

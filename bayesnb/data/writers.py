@@ -67,6 +67,9 @@ def _flush_folder(folder: Path) -> None:
             os.close(opened)
 
 
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
 def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     """Write frames as one Parquet or CSV file, completely or not at all; return the number of rows.
 
@@ -78,16 +81,14 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
         If the disk is full or the folder cannot be written, in which case an old file is unchanged.
     """
     kind = Path(path).suffix.lower()
-    if kind not in (".parquet", ".pq", ".csv", ".tsv"):
+    if kind not in (".parquet", ".pq", *SEPARATORS):
         raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
     frames = map(_with_names, frames)
     with replacing(path) as part:
-        if kind in (".csv", ".tsv"):
+        if kind in SEPARATORS:
             marked: set[Any] = set()
             with part.open("w", encoding="utf-8", newline="") as file:
-                rows = write_csv(
-                    (_without_formulas(frame, marked) for frame in frames), file, "\t" if kind == ".tsv" else ","
-                )
+                rows = write_csv((_without_formulas(frame, marked) for frame in frames), file, SEPARATORS[kind])
             if marked:
                 warn(
                     f"{path}: an apostrophe stands before cells of {', '.join(sorted(map(repr, marked)))} that a "

@@ -98,8 +98,8 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     more = f", and {len(telling) - 8} more" if len(telling) > 8 else ""
     if not told:
         return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class."]
-    entropy = f"its entropy is {questions.attrs['entropy']:.3f} nats"
-    return [f"What to ask next: {', '.join(told)}{more} (expected information about the class, in nats; {entropy})."]
+    entropy = f"whose entropy is {questions.attrs['entropy']:.3f} nats"
+    return [f"What to ask next: {', '.join(told)}{more} nats of expected information about the class, {entropy}."]
 
 
 def _row_for_model(

@@ -229,7 +229,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor; for ``at="mean"``, of transformed parameters whose mode is at the mean of θ."""
+    """log p(θ | D) of one factor; for ``at="mean"``, plus a log Jacobian that moves the mode to the mean."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

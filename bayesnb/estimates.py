@@ -46,7 +46,7 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
-    """The rule of an estimate."""
+    """The :class:`EstimateRule` of the estimate ``name``."""
     if not isinstance(name, str) or name not in ESTIMATES:
         raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]

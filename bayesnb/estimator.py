@@ -162,7 +162,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         counts. "forests" averages naive Bayes with every forest of edges between columns. See
         ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of one more class, for all classes that have no rows, such as a new species. By default, the
+        The name of an additional class that represents all classes without rows, such as a new species. By default, the
         probability of the unknown class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``).
         A model with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
@@ -182,9 +182,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are
-    equally probable, ``predict`` returns the first of them. The number of threads, which ``numba.set_num_threads`` and
-    ``threadpoolctl.threadpool_limits`` limit, changes no result.
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
+    probable, ``predict`` returns the first of them. Results do not depend on the number of threads (limited by
+    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits``).
 
     Examples
     --------
@@ -362,7 +362,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents again, from all learned rows or a sample of them, in memory.
+        """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
 
         If the model had no exponents or a different ``dependence``, the counts that the ``dependence`` needs are made
         again.
@@ -370,7 +370,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``dependence`` is None, or if the rows were evidently never learned.
+            If ``dependence`` is None, or if the counts show that some rows were never learned.
 
         Examples
         --------
@@ -509,8 +509,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """Everything learned, as a frozen object that answers the same questions as the estimator. Later rows do not
-        change this object.
+        """Everything learned, as a frozen object with the inference methods of the estimator. Later rows do not change
+        this object.
 
         Examples
         --------
@@ -568,7 +568,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return tags
 
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
-        """Write a model file with the parameters and what was learned, but no rows; return its content hash.
+        """Write the parameters and the learned state, but no rows, to a model file; return its content hash.
 
         The file is in the safetensors format. ``path`` always holds the old file or the complete new file.
 
@@ -675,7 +675,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        By every method, if the chains did not converge. By a prediction, if a class probability has a Monte Carlo
+        By every method, if the chains did not converge. Predictions also warn if a class probability has a Monte Carlo
         standard error above 0.01.
 
     Examples

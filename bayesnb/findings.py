@@ -134,7 +134,7 @@ class Findings:
 
     @property
     def features(self) -> dict[Any, Any]:
-        """The advised families and readings by column, for :class:`bayesnb.BayesianNB`."""
+        """The recommended families and readings by column, for :class:`bayesnb.BayesianNB`."""
         from bayesnb.data.specifications import parsed
 
         words: dict[Any, str] = {}
@@ -146,7 +146,7 @@ class Findings:
         return {column: parsed(word) for column, word in words.items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
-        """The table without the columns to leave out, and with the advised markers as missing cells."""
+        """The table without the columns of ``drop``, and with recommended markers as missing cells."""
         frame = _frame_of(X)
         return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
 
@@ -172,7 +172,7 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Remarks:
-    """Columns with remarks that differ only in the column; ``first`` is the remark about the first column."""
+    """Columns whose remarks differ only in the column name; ``first`` is the remark about the first."""
 
     columns: tuple[Any, ...]
     first: Remark
@@ -191,7 +191,7 @@ class Remarks:
 
     @property
     def likewise(self) -> str:
-        """The text that extends the remark to the other columns, if any."""
+        """Text that extends the advice to the other columns, or an empty string."""
         advises = (self.first.cures or self.first.drop) and len(self.columns) > 1
         return "; in the same way for the other columns" if advises else ""
 
@@ -205,7 +205,7 @@ class Remarks:
 
 
 def together(remarks: Iterable[Remark]) -> list[Remarks]:
-    """Join remarks that differ only in their column; keep the order of the first remarks."""
+    """Join remarks that differ only in the column, in order of first appearance."""
     found: list[tuple[Any, list[Remark]]] = []
     for remark in remarks:
         general = remark.about(None)

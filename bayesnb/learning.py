@@ -115,7 +115,7 @@ class Learned:
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """Return the classifier of one table.
+    """Return the classifier fitted to one table.
 
     Warns
     -----
@@ -226,7 +226,7 @@ def with_rows(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:
-    """The classifier after further rows. ``classes`` are the classes that the user names."""
+    """The classifier after learning further rows. ``classes`` are the classes named by the user."""
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and engines.streams(X):
@@ -277,8 +277,8 @@ def with_part(
 ) -> Classifier:
     """Learn a part of a table; ``named`` are the classes that the user names.
 
-    The first part fixes the exponents and the cells of their terms. Later parts add to the counts in the cells of the
-    first part, but do not change the exponents.
+    The exponents and the cells of the terms are learned from the first part. Later parts add to the counts in the cells
+    of the first part, but do not change the exponents.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))
@@ -322,8 +322,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the classifiers have counted different cells of a dependence, raise an error or, with ``keep``, keep the counts
-    of ``before``.
+    If the dependences of the classifiers count different cells, raise an error or, with ``keep``, use the counts of
+    ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -492,5 +492,5 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
 
 
 def asked_with(absent: str, unlabelled: Any, random_state: Any) -> dict[str, Any]:
-    """The fields of a classifier that settings may change after a fit."""
+    """The classifier fields that can be set after a fit."""
     return {"absent": absent, "unlabelled": unlabelled, "seed": random_state}

@@ -75,7 +75,7 @@ def stirling(z: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], the log ratio of two Γ without its large terms."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: the log of Γ(b) / Γ(a) without its large terms."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 
@@ -132,7 +132,8 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. A pair of a negative count and a negative exposure is subtracted from the other pair.
+    ``at`` and ``bt``. If a count and its exposure are negative, their absolute values are subtracted from the other
+    pair.
     """
     with np.errstate(all="ignore"):
         whole = at + bt

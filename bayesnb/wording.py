@@ -38,7 +38,7 @@ class Spelled:
 
 
 def quoted(word: str) -> str:
-    """A word of a command in quotation marks."""
+    """Quote a word of a command."""
     return shlex.quote(word) if "'" in word else f"'{word}'"
 
 
@@ -52,7 +52,8 @@ class Cure:
         A parameter of the estimator, "family" (the family of the column), or "drop" (leave the column out).
     value : str, None, a tuple, or Spelled
         For "features" and "family", the name of the family's class, or a ``Spelled`` reading. A tuple nests families,
-        as in ("Hurdle", "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)). ``None`` means any family.
+        as in ("Hurdle", "LogNormal"), or adds bin edges or an order of levels, as in ("Binned", (1, 3)). ``None`` means
+        any family.
     column : name of a column, optional
         The column that the message is about.
 

@@ -36,9 +36,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. If MODEL, a model
-    file, is given instead, the row is in the table NEW, or is given by its values. The entries sum to the total.
-    Missing values add nothing; for each missing value, the expected information about the class is shown.
+    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. If a model file
+    MODEL is given instead, the row comes from the table NEW or from given values. The entries sum to the total. Missing
+    values add nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
@@ -168,7 +168,7 @@ def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
 
 @options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
-    """Write a model as one SELECT, by which a database computes the class probabilities of the rows of a table."""
+    """Write a model as one SQL SELECT that computes the class probabilities of the rows of a table."""
     from bayesnb import deploy
     from bayesnb.data.writers import replacing
 
@@ -213,8 +213,8 @@ def watch(
     """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
 
     Checking the stream after every row does not make false alarms more probable. If the rows hold the class, the class
-    frequencies and the distribution of each column in each class are watched. If the rows do not hold the class, only
-    columns of levels and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
+    frequencies and the distribution of each column in each class are watched. If the rows have no class column, only
+    categorical and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart

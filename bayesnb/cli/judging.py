@@ -100,7 +100,7 @@ def audit(
     other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
     includes this dependence.
 
-    There is no option --dependence. The first sentence of the output names the dependence to use; `compare` and
+    There is no option --dependence. The first sentence of the output recommends a value of --dependence; `compare` and
     `report` show how much this dependence improves predictions.
     """
     from bayesnb.data.tables import Table

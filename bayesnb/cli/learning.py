@@ -111,11 +111,11 @@ CHANGED = ("target", "weight", "format", "output", "force")
 
 @options.command("MODEL MORE", names=CHANGED, output="to_same_model")
 def update(model: str, more: str, **given: Any) -> int:
-    """Learn further rows into a model, as if they had been learned from the start.
+    """Add further rows to a model, as if it had learned all rows from the start.
 
     The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
-    the file again and learns the further rows into the changed model. Rows from stdin cannot be read again: if the
-    model file has changed, the command fails and writes nothing.
+    the file again and updates the changed model with the rows. Rows from stdin cannot be read again: if the model file
+    has changed, the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 

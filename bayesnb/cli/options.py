@@ -32,7 +32,7 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option, and the group of the help that lists it."""
+    """An option, and the help section that lists it."""
 
     group: str = ANSWER
 
@@ -150,9 +150,7 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter. The first function or class in ``sources`` that has the parameter describes the
-    option.
-    """
+    """The option for a parameter. The first function or class in ``sources`` with this parameter defines the option."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -269,10 +267,10 @@ def command(
 ) -> Callable[[Callable], click.Command]:
     """Make a command from a function; the parameters of the function are the options of the command.
 
-    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names
-    functions whose parameters are further options. ``epilog`` is by default a text about the last argument. ``names``
-    are the options of a function that accepts any option. ``variants`` maps parameters to keys of ``OPTIONS``; by
-    default, a parameter's key is its name.
+    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` names functions, such as
+    "module:function", whose parameters are further options. ``epilog`` defaults to a text about the last argument.
+    ``names`` lists the options of a function with ``**`` parameters. ``variants`` maps parameters to keys of
+    ``OPTIONS``; the default key is the parameter's name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

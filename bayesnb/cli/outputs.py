@@ -88,7 +88,7 @@ def is_model(path: str) -> bool:
 
 
 def is_picture(path: str) -> bool:
-    """Whether this command has drawn the picture."""
+    """Whether ``bayesnb audit`` drew the picture."""
     return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 

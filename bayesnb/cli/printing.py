@@ -1,4 +1,4 @@
-"""Print the output of commands: sections for people, JSON and CSV for programs."""
+"""Print command output as sections for people, or as JSON or CSV for programs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def print_sections(sections: Iterable[Section]) -> None:
-    """Print the answer or title of each section in bold, then its tables and legends."""
+    """Print the lead sentence or title of each section in bold, then its tables and legends."""
     from bayesnb.report.parts import TablePart
 
     console = console_of()
@@ -81,7 +81,7 @@ JOINED = "\ue000"
 
 
 def _text(text: Any, console: Any) -> Any:
-    """Wrap a text. No line ends inside a command-line option, so that the option can be copied."""
+    """Wrap a text. Command-line options are not broken across lines, so they can be copied."""
     from rich.text import Text
 
     words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")

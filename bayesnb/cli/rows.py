@@ -100,8 +100,8 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict; by default, the row that the textbook of an embedded data set predicts. Values get the types
-    of their columns.
+    """The rows to predict; by default, the textbook's example row for an embedded data set. Values get the types of
+    their columns.
 
     ``values`` describe one additional row.
     """

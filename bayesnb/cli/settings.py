@@ -30,11 +30,11 @@ class Settings:
     feature : tuple of str
         Family of a column; by default, it follows from the type of the column. The families: FAMILIES. Some families
         take arguments: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; rounded:UNIT; hurdle:FAMILY;
-        mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is
-        missing); date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL;
-        choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels that differ by case or blanks are one); NAME=FAMILY:COL,COL…
-        (several columns as one feature). "best" without COL= applies to all columns of numbers. "missing" without COL=
-        applies to all columns.
+        mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (chosen from the rows); missing:FAMILY (also models whether a cell
+        is missing); date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL;
+        choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels that differ only by case or blanks are merged);
+        NAME=FAMILY:COL,COL… (several columns as one feature). "best" without COL= applies to all columns of numbers.
+        "missing" without COL= applies to all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -44,9 +44,9 @@ class Settings:
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         How columns may depend on each other given the class: not at all ("none"), as in the textbooks; by one exponent
         for all columns ("tempered"); by one per column ("weighted"); or also by terms of pairs ("pairwise"). "auto"
-        averages "none", "weighted", "pairwise" with terms of near rows and random partitions, trees, and a linear
-        model; their weights are learned from held-out rows. "auto-counts" leaves near rows out, so that the model file
-        holds counts and no row.
+        averages class frequencies, "none", "weighted", "pairwise" (with terms of near rows and random partitions),
+        trees, and a linear model; the weights are learned from held-out rows. "auto-counts" leaves near rows out, so
+        that the model file holds counts and no row.
     unknown : str, optional
         Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
         model has no ``dependence``.

@@ -67,7 +67,7 @@ class Opened:
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
-        """The rows as tables of bounded size, without the columns to leave out."""
+        """The rows as tables of bounded size, without the dropped columns."""
         from bayesnb.data import engines
 
         for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:

@@ -1,6 +1,6 @@
 """``python -m bayesnb.cli.stated`` writes the facts about options from signatures and docstrings to ``stated.json``.
 
-The help, and the error about a mistyped option, read ``stated.json``, because importing the functions takes a second.
+Help texts and errors about mistyped options come from ``stated.json``, because importing the functions takes a second.
 """
 
 from __future__ import annotations

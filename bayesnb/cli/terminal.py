@@ -1,7 +1,7 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes escape sequences. So control characters are shown
-escaped, as ``\x1b``.
+Data, models and file names are untrusted, and a terminal executes escape sequences. Control characters are therefore
+escaped, for example as ``\x1b``.
 """
 
 from __future__ import annotations
@@ -82,9 +82,7 @@ def require_text(arguments: list[str]) -> None:
 
 
 def set_up_streams() -> None:
-    """Write UTF-8 to pipes, replace characters that a terminal cannot encode by escapes, and print each warning as one
-    line.
-    """
+    """Write UTF-8 to pipes, escape characters that a terminal cannot encode, and print one-line warnings."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             encoding=None if sys.stdout.isatty() else "utf-8",

@@ -147,7 +147,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches; an error names the source."""
+    """Yield the batches, and name the source in errors."""
     batches = iter(batches)
     while True:
         with about_source(name, read):

@@ -157,8 +157,8 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of dates, such as the month, that predict the class best if the column is the only feature.
 
-    Sets of parts are compared by the exact leave-one-out log score. Elapsed time alone is chosen if its score is at
-    most 3 nats below the best score. Otherwise, the smallest set of parts within 1 nat of the best score is chosen.
+    Sets of date parts are compared by the exact leave-one-out log score. Elapsed time alone is chosen if its score is
+    at most 3 nats below the best score. Otherwise, the smallest set of parts within 1 nat of the best score is chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))

@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False if a categorical type only encodes values, as in a part of a larger table.
+    ``declares`` is False if the categories do not declare the levels, as in one part of a larger table.
     """
 
     name: Any
@@ -152,7 +152,7 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop the values without a code; return the new codes and values."""
+    """Drop values that no code uses; return the new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
@@ -281,4 +281,4 @@ def _signals(value: Number) -> bool:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing. For scikit-learn, the error is also a ``TypeError``."""
+    """A cell is neither a string nor a number nor missing. As scikit-learn expects, this is a ``TypeError``."""

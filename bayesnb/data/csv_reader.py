@@ -3,7 +3,7 @@
 DuckDB finds the separator and the header, and reads every cell as text. The rules of this module are:
 
 * Only double quotes enclose a cell.
-* Texts such as NA are missing values in all columns. Texts such as "?" are missing values in columns of numbers only.
+* Texts such as NA are missing values in all columns. Texts such as "?" are missing values only in columns of numbers.
 * A column holds numbers if each of its cells is a number. 05123 is not a number, because its leading zero would be
   lost.
 * Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
@@ -87,10 +87,10 @@ class Format:
 class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
-    ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` are the
-    types that fit all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer",
-    "real", "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts of missing values. ``marks``
-    holds the decimal mark of each column, "" for a column without decimal marks.
+    ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` holds the
+    types that fit all cells of each column in this file. ``kinds`` are the types chosen for all files: "empty",
+    "integer", "real", "boolean" or "text". ``gaps`` counts the texts of missing values in each numeric column.
+    ``marks`` holds the decimal mark of each column, "" for a column without decimal marks.
     """
 
     name: str
@@ -257,7 +257,7 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the first row is data, because most texts in this row occur again below."""
+    """Whether the first row is data: most of its texts occur again below."""
     if any(kind != "VARCHAR" for kind in types):
         return False
     again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))

@@ -109,7 +109,7 @@ def compression(file: Path) -> str:
 
 
 def is_empty(file: Path) -> bool:
-    """Whether a file begins with only white space."""
+    """Whether the first 64 KiB of a file are blank."""
     with opened(file) as data:
         return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
 

@@ -66,7 +66,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers the feature allows."""
+        """Whether the first rows determined which numbers are valid for the feature."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -79,7 +79,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique names of the columns; a bag of words from a text column has only this column's name."""
+        """Unique column names; for a bag of words read from text, only the name of the text column."""
         return self.columns if self.text is None else self.source
 
     @property

@@ -45,7 +45,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     """For each column with a reading: the specified reading, or the only reading that fits.
 
-    If a table is read in parts, readings of unspecified columns of text are chosen after the last part.
+    If a table is read in parts, text columns without a specified reading get a reading after the last part.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -78,9 +78,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """``features``, adapted to the readings: ``Missing`` without a family flags the missing cells of the first feature
-    column.
-    """
+    """Move ``Missing`` without a family from a column with a reading to its first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -93,9 +91,9 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """Drop the features that need all parts of a table.
+    """If ``table`` is a part, drop the features that need all parts.
 
-    Families of numbers need all parts, because a column of text may turn out to hold numbers or dates.
+    For text columns, numeric families need all parts to decide whether the text is numbers or dates.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -435,7 +433,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two bags of words the words of both; ``ValueError`` if one selected its words from its own rows."""
+    """Unite the vocabularies of two bags of words; ``ValueError`` if one was selected from its own rows."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -448,8 +446,8 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns the table has.
 
-    A bag of words may lack some of its columns. If a feature is not a bag of words, has absent columns and has a column
-    in ``known``, it is left out.
+    Some columns of a bag of words may be absent. Except for bags of words, a feature with absent columns is omitted if
+    ``known`` contains one of its columns.
 
     Raises
     ------

@@ -25,8 +25,8 @@ class Origin:
     """Why a column has its family.
 
     ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
-    "gaps" if the column flags the missing cells of another column. If the kind of the values decided the family,
-    ``kind`` is this kind, or "nothing" if there are no values. ``detail`` says how a column is cut, or names the column
+    "gaps" if the column flags the missing cells of another column. If the type of the values decided the family,
+    ``kind`` is this type, or "nothing" if there are no values. ``detail`` says how a column is cut, or names the column
     whose missing cells are flagged. ``best_by`` is the score that was compared, "evidence" or "class". ``ahead`` is the
     lead over the family ``second``, in nats.
     """

@@ -218,9 +218,8 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are read as
-        mails. An mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore
-        are skipped.
+        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with mail headers are read as mail. An
+        mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore are skipped.
 
     Returns
     -------

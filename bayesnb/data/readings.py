@@ -82,7 +82,7 @@ class Reading(ABC):
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether a name such as "month of since" may be a feature column of ``column``."""
+    """Whether ``name`` can be a feature derived from ``column``, for example "month of since" from "since"."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -259,7 +259,7 @@ class Bounded(Reading):
     """A column of numbers and of bounds such as "<5", read as two columns: one of levels and one of numbers.
 
     The feature column "kind of COLUMN" holds the bound ("<5"), another text ("hemolyzed"), or "number". The feature
-    column "number of COLUMN" is missing in cells without a number. ``docs/how-to/what-is-read.md`` describes when this
+    column "number of COLUMN" is NaN for cells without a number. ``docs/how-to/what-is-read.md`` describes when this
     reading is the default.
 
     Parameters
@@ -475,8 +475,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in the time zone of the cell or column. The elapsed time is in UTC, and cells without a
-    zone count as UTC.
+    Month, weekday and hour are in the time zone of the cell or column. The elapsed time is in UTC. Cells without a time
+    zone are read as UTC.
 
     Examples
     --------
@@ -663,7 +663,7 @@ def formats_of(texts: Collection[str]) -> list[str]:
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """What is ambiguous in texts that fit these date formats: the order of day and month, or the century."""
+    """The ambiguity in texts that fit these date formats: the order of day and month, or the century."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 
@@ -787,7 +787,7 @@ def folded(text: str) -> str:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only by case, spaces and Unicode form; a key is the spelling that replaces the group."""
+    """Group texts that differ only by case, spaces and Unicode form, by the new spelling of each group."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -884,7 +884,7 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """The readings that fit the type of a column or its texts."""
+    """The readings that fit the type or the texts of a column."""
     if is_temporal(column.values):
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:

@@ -50,9 +50,9 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, where feature columns replace each column with a reading. If
-    ``named``, columns of later tables are found by name, otherwise by position. ``families`` are the families of
-    unspecified columns.
+    ``names`` are the columns of the first table, after readings have replaced columns by feature columns. If ``named``,
+    columns of later tables are found by name, otherwise by position. ``families`` are the families of unspecified
+    columns.
     """
 
     names: Names
@@ -82,8 +82,8 @@ class Schema:
     ) -> Schema:
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights.
-        If ``readings`` are given, the table and the features have already been read with them.
+        The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights. If ``readings`` are
+        given, they have already been applied to ``table`` and ``features``.
         """
         named = table.named
         if readings is None:
@@ -170,8 +170,8 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. If ``label`` has an unknown class, default priors learn their
-        strengths.
+        """The generative model of these features. If ``label`` has an unknown class, the strengths of default priors
+        are learned.
         """
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
@@ -182,8 +182,8 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
-        With ``learn``, new levels are added to the returned schema; otherwise they count as unseen, and the table has
-        gone :meth:`through` the schema. ``absent`` is "error" or "missing".
+        With ``learn``, new levels are added to the returned schema. Otherwise, new levels are treated as unseen, and
+        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing".
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
@@ -284,10 +284,10 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop words and levels that no longer occur, and their statistics. With ``words=True``, keep all levels.
+        """Drop words and levels that no longer occur, and their statistics. With ``words=True``, drop words only.
 
-        A level is kept if the column's type, its order or its prior names the level. If no level of a column occurs,
-        all levels are kept.
+        A level is kept if the column's type, level order or prior names the level. If no level of a column occurs, all
+        levels are kept.
         """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
@@ -306,7 +306,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """{column with flagged missing cells: (feature of the flags, position in the feature)}."""
+        """{column: (feature that flags its missing cells, position in this feature)}."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:

@@ -173,7 +173,8 @@ class Missing:
     Parameters
     ----------
     family : Family, Binned, Text or a reading, optional
-        Family of the values, or a reading of the cells. By default, the type of the column decides the family.
+        Family of the values, or a reading of the cells, such as ``Date()``. By default, the type of the column decides
+        the family.
     prior : Beta
         Prior of the probability that a cell is missing.
 
@@ -451,7 +452,7 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a specification of the command line; ``m`` imaginary rows smooth a ``Binned``."""
+    """Parse a command-line specification; ``m`` is the number of imaginary rows for a ``Binned``."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):
@@ -489,8 +490,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all).
 
-    ``key`` is the key in the mapping. ``spec`` is ``None`` if the types of the columns decide. ``missing`` is set if
-    missing cells are flagged. With ``together``, the columns form one feature.
+    ``key`` is the key in the mapping. ``spec`` is ``None`` if the column types determine the families. ``missing`` is
+    set if missing cells are flagged. With ``together``, the columns form one feature.
     """
 
     key: Any

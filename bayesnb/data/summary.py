@@ -49,9 +49,9 @@ from bayesnb.wording import RefusedError, Spelled
 class Summary:
     """The summary of some rows; ``a + b`` is the summary of the rows of a and b.
 
-    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds, by
-    column, the levels that a categorical type declares; ``None`` if no levels are declared, or if parts differ.
-    ``named`` are the classes that the types of the labels declare.
+    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds the levels
+    declared by each categorical column; ``None`` if no levels are declared, or if parts differ. ``named`` holds the
+    classes declared by the label types.
     """
 
     schema: Schema
@@ -250,8 +250,8 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer for all parts. The choices of ``BestFamily`` and the cells of trees are taken from the first
-        part.
+        """A summarizer for all parts of the table. The choices of ``BestFamily`` and the cells of trees are taken from
+        the first part.
         """
         if not any(map(_takes_from_rows, self.specs)):
             return self
@@ -307,7 +307,7 @@ class PartSummarizer:
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """Finish the summary; ``ValueError`` if no part has a specified column."""
+        """Finish the summary; ``ValueError`` if a specified column is in no part."""
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():

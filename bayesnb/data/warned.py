@@ -324,7 +324,7 @@ class EncodedColumnsWarning(UserWarning):
     Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. Tables
     and explanations of standardised columns are in units of standard deviations.
 
-    To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
+    To silence it, name the family of the columns, or call ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.
 
     Examples

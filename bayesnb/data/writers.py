@@ -76,7 +76,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     Raises
     ------
     ValueError
-        If the suffix is not of a Parquet or CSV file.
+        If the suffix is not a Parquet or CSV suffix.
     OSError
         If the disk is full or the folder cannot be written, in which case an old file is unchanged.
     """
@@ -116,9 +116,7 @@ FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Put an apostrophe before texts that spreadsheets would run as formulas; add the names of these columns to
-    ``marked``.
-    """
+    """Prefix formula-like texts with an apostrophe; add the names of changed columns to ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

@@ -195,15 +195,13 @@ class Grid:
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row in each column, (row, column), at ``OFFSET_DEPTH`` and numbered over all columns; -1 if
-        missing.
-        """
+        """Cell numbers at ``OFFSET_DEPTH``, (row, column), unique across columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns. ``called`` holds the names of all pieces."""
+        """The names of the columns. ``called`` names every piece (see :func:`pieces`)."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -251,8 +249,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions, among all pieces, of columns with fewer than two values and the same predictive probability in every
-    class.
+    """Positions in ``pieces`` of columns with at most one distinct value, equally probable in every class.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.
@@ -380,8 +377,8 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns whose cells are counted column by column. Each column is paired with an additional column that
-        has one cell.
+        """The columns with one-way counts of their cells. Each column is paired with an additional column that has one
+        cell.
         """
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
@@ -422,7 +419,7 @@ class Cells:
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
-        """Whether ``other`` counts rows in the same cells; the positions of the columns in the model may differ."""
+        """Whether ``other`` has the same cells, regardless of the positions of the columns in the model."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
@@ -473,7 +470,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """Counts of 0 for ``n`` classes, in the same cells."""
+        """Zero counts in the same ``cells`` for ``n`` classes."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:

@@ -83,7 +83,7 @@ class DrawnForests:
     def connect(
         self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
     ) -> None:
-        """Change rows of naive Bayes into rows of the model with forests, in place.
+        """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
         ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the draw whose
         forest and parameters the row uses. Columns are drawn again, parents first. A cell drawn from the family of a

@@ -24,8 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is 1 for features (naive Bayes), 0 for added terms, and ½ for a column and its shape. If ``sd`` has several
-    values, the evidence chooses one. With ``by_class``, each exponent has a deviation per class.
+    ``mean`` is 1 for features (naive Bayes) and forests, 0 for other added terms, and ½ each for a column and its
+    shape. If ``sd`` has several values, the evidence chooses one. With ``by_class``, each exponent has a deviation per
+    class.
     """
 
     name: str
@@ -39,8 +40,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
 
-    ``own`` holds the positions of the covariates that have a deviation per class. In ``own``, the terms that have an
-    exponent per class are followed by cells that have offsets, numeric columns that have slopes, and the constant.
+    ``own`` holds the positions of the covariates that have a deviation per class. The order of ``own`` is: terms with
+    an exponent per class, cells with offsets, numeric columns with slopes, and the constant.
     """
 
     terms: int
@@ -51,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The layout for the terms of ``groups``, with ``cells`` offsets and ``numbers`` slopes per class.
+        """The layout for the terms of ``groups``; each class has ``cells`` offsets and ``numbers`` slopes.
 
         Raises
         ------

@@ -14,7 +14,7 @@ All other quantities are ratios of sums over forests (Meilă and Jaakkola 2006; 
 
 A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. The evidence
 is exact for a forest that can be directed so that no known cell has a missing parent. In other forests, a cell with a
-missing parent has the marginal frequencies of its column. :attr:`Forests.log_gain_bounds` bounds the error.
+missing parent follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds of the exact log gain, which sums over the missing cells of learned rows. The bounds hold for rows of
+        """Bounds on the exact log gain, with the missing cells of learned rows summed out. The bounds hold for rows of
         weight 1.
 
         ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
@@ -186,10 +186,10 @@ class Forests:
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
         Let n be counts in B, e_x the number of rows of E with the cell x, and e the number of other rows of E. In the
-        numerator, each of the e_x rows has at most the probability max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x -
-        1 + a/K_u), which assumes that y completes all earlier rows. Each of the e_x rows has at least the probability
-        min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds, the sum over
-        directed forests bounds the exact sum.
+        numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x
+        - 1 + a/K_u). This bound sets u = y in the earlier of these rows. Each of the e_x rows has probability at least
+          min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds,
+        the sum over directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -244,9 +244,7 @@ class Forests:
         return found
 
     def log_ratios(self, codes: Array) -> Array:
-        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair of columns, (row, class, column, column); 0 if a
-        cell is missing.
-        """
+        """ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))], (row, class, column, column); 0 for missing cells."""
         found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
             x, y = codes[:, u], codes[:, v]
@@ -355,8 +353,8 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """Draw a forest per draw and class, and return the parent of each column, (draw, class, column). The entry of
-        a root is the number of columns, because a root has no parent.
+        """Draw ``draws`` forests per class, and return the parent of each column, (draw, class, column). The entry of a
+        root is the number of columns, because a root has no parent.
         """
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
@@ -388,9 +386,9 @@ class Forests:
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
         independent of all other edges of the forest (Dawid and Lauritzen 1993). A row needs only the probability of one
         cell of v, which has a Beta posterior. If ``chosen``, (draw, row), gives a class for each draw and row, the
-        draws are also conditioned on the row with this class. With ``chosen``, edges are weighted by the ratios of the
-        row's cells, missing cells are completed, and the row is counted. With or without ``chosen``, the mean of
-        exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
+        draws are also conditioned on the row with this class. With ``chosen``, the row's ratios (:meth:`log_ratios`)
+        multiply the edge weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean
+        of exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
         either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]

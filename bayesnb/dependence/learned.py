@@ -213,10 +213,10 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw comes from one learned member. The class probabilities of a draw are mixed
-        with the class frequencies (weight π₀) and raised to the power of the average. The class frequencies allow for
-        wrong labels, and are not an estimate of p(c | x). If a fraction π₀ of the draws were the class frequencies,
-        every interval with less probability than π₀ in each tail would extend to the class frequencies.
+        If members are averaged, each draw comes from one learned member. Each draw's class probabilities are mixed with
+        the class frequencies (weight π₀), then raised to the average's exponent ``power``. The class frequencies allow
+        for wrong labels, and are not an estimate of p(c | x). If instead a fraction π₀ of draws equalled the class
+        frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset

@@ -139,7 +139,7 @@ def _members(
     order: Order,
     before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents of each member of a model average. Without an average, the only member learns all
+    """The posterior of the exponents of each member of a model average. Without averaging, the only member learns all
     exponents.
 
     Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
@@ -245,7 +245,7 @@ def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """log p(c | x) of held-out rows by each member, (row, class); and the label, position and fold of each row."""
+    """log p(c | x) of held-out rows under each member, (row, class); their labels, positions and folds."""
 
     log_p: dict[str, Array]
     labels: Labels
@@ -285,7 +285,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """The posterior mode of the weights of the members, and then the posterior mode of the power of the weighted mean.
+    """Estimate the weights of the members, then the power of their weighted mean, by posterior mode.
 
     The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
     (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is

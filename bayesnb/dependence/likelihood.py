@@ -82,7 +82,7 @@ NUMBERS = 2**18
 
 
 def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
-    """The scores o + Σ_t v_t s_t + Σ_k b_k z_k, (class, row, draw). ``v`` is as :meth:`Layout.exponents` returns it."""
+    """The scores o + Σ_t v_t s_t + Σ_k b_k z_k, (class, row, draw). ``v`` is a result of :meth:`Layout.exponents`."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     inside = alike.matrix(v.shape[-1] - n - 1) if alike is not None else None
     for c, joint in enumerate(found):

@@ -21,7 +21,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """The stepwise refinement of a column, from one cell to all cells.
+    """A column's sequence of refinements, from a single cell to its finest cells.
 
     Each of ``steps`` refinements cuts every cell into ``arity`` cells. A real column has arity 2. A categorical column
     is cut into all levels in one step.
@@ -49,8 +49,8 @@ class Axis:
 class PairCounts(Statistic):
     """Weight of the rows in each pair of cells, per class.
 
-    ``counts``, (class, cell), holds the counts of one pair of columns after the other; within a pair, the cell of the
-    second column varies fastest. ``sizes`` holds the number of cells of each column.
+    ``counts``, (class, cell), concatenates the counts of the pairs of columns; within a pair, the cell of the second
+    column varies fastest. ``sizes`` holds the number of cells of each column.
     """
 
     counts: Array
@@ -171,8 +171,8 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the density in a class relative to the density in all classes
     together.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together,
-    which do not change if a row is left out. ``counts``, (class, cell, column), holds several columns.
+    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
+    Leaving out a row does not change these frequencies. ``counts``, (class, cell, column), holds several columns.
     """
 
     whole: BetaTree
@@ -207,9 +207,9 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
-    with the same cell of the other column. If few rows have the same cell of the other column, rows with the same
-    coarser cell are used too, up to all rows of the class:
+    The two columns are refined alternately. A cell's frequency within its parent cell is estimated from rows that share
+    a cell of the other column. If these rows are few, the estimate is shrunk towards estimates from coarser cells of
+    the other column, up to the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 

@@ -84,7 +84,7 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds of columns, which depend only on their content. The first number of a seed is the sum of the hash keys of
+    """Seeds that depend only on the content of the columns. The first number of a seed is the sum of the hash keys of
     the cells. Columns that divide the rows into the same groups have the same first number. If a real column shares its
     first number with another column, its seed has a second number, from the order of the cells. Columns with equal
     seeds differ only in names or direction (x or -x).
@@ -152,7 +152,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If labels ``left`` are given, each row is left out of the term for its own class.
+        With labels ``left``, the term of each row's own class is computed without the row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

@@ -380,7 +380,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The mean and the precision matrix from which the search for a variational Gaussian in ``layout`` starts.
+        """The starting mean and precision matrix of the search for a variational Gaussian over ``layout``.
 
         Parameters that the learned layout shares start at their learned values.
         """
@@ -418,7 +418,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """For each averaged member, the slice of its points; without an average, the slice of all points."""
+        """The slice of points of each averaged model; without an average, one slice of all points."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -426,7 +426,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The exponents of the member that learns all terms; without an average, this object."""
+        """The exponents of the member that learns all terms; ``self`` if there is no average."""
         if not self.average:
             return self
         n = self.spec.draws

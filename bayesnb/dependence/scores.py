@@ -47,7 +47,7 @@ error at most 0.0002 if the scores have the standard deviation 1; for 3 it is 0.
 class Spread:
     """A Normal distribution of the parameters, with its weight in a model average.
 
-    The covariance is root rootᵀ. If ``root``, (parameter, any), has no columns, the parameters are fixed.
+    The covariance is root rootᵀ. ``root`` is (parameter, rank); if the rank is 0, the parameters are fixed.
     """
 
     weight: float
@@ -63,7 +63,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
-        """Convert standardized coordinates ``z``, sorted by the means of parameters, to points (draw, parameter)."""
+        """Convert standardized coordinates ``z``, in order of parameter means, to points (draw, parameter)."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -154,8 +154,9 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
 
-    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p), the derivative of
-    p, is a peak around 0 that does not depend on sd. So all nodes of the quadrature lie within a fixed distance of 0.
+    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
+    of p. It is concentrated around 0 and does not depend on sd. So all nodes of the quadrature lie within a fixed
+    distance of 0.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -312,9 +313,9 @@ def nearest(
     posterior).
 
     Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
-    the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and uses mean
-    derivatives instead of derivatives at a point. The search ends after a step whose squared length, in standard
-    deviations, is below ``close``.
+    the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and averages the
+    derivatives over the current Normal. The search ends after a step whose squared length, in standard deviations, is
+    below ``close``.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)
@@ -340,7 +341,7 @@ def nearest(
 
 def _inverse_root(precision: Array) -> Array:
     """A root of the covariance. The precision is factored with the parameters in reverse order, so row i of the root
-    starts with n - 1 - i zeros. The rows of the shared exponents, and then of the first classes, are mostly zero.
+    starts with n - 1 - i zeros. The first rows, for the shared exponents and the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)[::-1]

@@ -57,11 +57,10 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column for learned rows, (row, class, term). The term of a row for its own class is
-    computed without this row. A row changes only the posterior of its class. So the terms of other classes are
-    predictives under the full posterior. The term of the row's own class is a ratio of two normalizers. The scale of a
-    prior that was scaled to the data is not changed. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`,
-    if known.
+    """The log predictive of each column for learned rows, (row, class, term). The term of a row's own class is computed
+    without the row. A row changes only the posterior of its class. So the terms for all other classes use the full
+    posterior. The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not
+    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -141,7 +140,7 @@ class TermSet:
 
     @property
     def paired(self) -> Sequence[tuple[int, int]]:
-        """The pairs of columns that have a term; empty if the pairs are possible edges of forests."""
+        """The pairs of columns that have a term; empty for a model with forests."""
         return () if self.statistics.cells.forests else self.statistics.cells.pairs
 
     @cached_property
@@ -242,7 +241,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """The terms that are added to the terms of columns, (row, class, term); missing cells contribute 0.
+        """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
         ``which`` is the number of new rows, or the labels of learned rows. The terms of a learned row for its own class
         are computed without this row.
@@ -292,7 +291,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Combine the terms of columns and the added terms into the terms that are multiplied by exponents."""
+    """Combine column terms and added terms into the terms that are multiplied by exponents."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -35,8 +35,9 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. "loo" and an int
-        fit a clone of ``clf``. None means that ``clf`` is already fitted, and that ``X`` and ``y`` are held-out rows.
+        "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
+        int, a clone of ``clf`` is fitted. None means that ``clf`` is already fitted, and that ``X`` and ``y`` are
+        held-out rows.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def scorecard(
 
     See Also
     --------
-    bayesnb.inference.scorecard.scorecard_of : A scorecard from probabilities; documents the intervals.
+    bayesnb.inference.scorecard.scorecard_of : A scorecard from log joint probabilities.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`; the message names the estimator. Also if there are no estimators.
+        As :func:`evaluate`; the message names the estimator. TypeError also if there are no estimators.
 
     References
     ----------

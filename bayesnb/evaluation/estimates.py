@@ -52,8 +52,8 @@ class Comparison:
 
     ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the row
     names of ``table``. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class).
-    ``absent`` holds the errors of estimates that do not exist. ``prob`` is the probability of the intervals.
-    ``default`` is recommended unless another model is clearly better. ``scored`` are the positions of the scored rows.
+    ``absent`` holds the error of each model that failed. ``prob`` is the probability of the intervals. ``default`` is
+    recommended unless another model is clearly better. ``scored`` are the positions of the scored rows.
     """
 
     table: pd.DataFrame
@@ -73,7 +73,7 @@ class Comparison:
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of the estimate or dependence ``name``; by default, of the recommended one."""
+        """The scorecard of the estimate or dependence ``name`` (default: the recommended model)."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
@@ -166,7 +166,7 @@ class Comparison:
         return str(self.finding)
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers for a paper as a flat frame, one row per estimate or dependence.
+        """The results as a flat frame for publication, one row per estimate or dependence.
 
         Returns
         -------
@@ -310,16 +310,16 @@ def compare_estimates(
     Parameters
     ----------
     clf : BayesianNB
-        A model, perhaps not fitted; its ``estimate`` and ``dependence`` are replaced.
+        A model, fitted or not; its ``estimate`` and ``dependence`` are replaced.
     X, y
         As in :func:`bayesnb.evaluate`.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates. Dependences are scored by five folds; with 65,536 rows or more,
-        by two. If at most a fifth of all rows is scored, all scored rows are held out of a single fit. With up to 600
-        rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the weights of their
-        models.
+        The dependences to compare with the estimates. Dependences are scored by 5-fold cross-validation, or 2-fold with
+        65,536 rows or more. If at most a fifth of all rows is scored, all scored rows are held out of a single fit.
+        With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the weights
+        of their models.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
@@ -436,7 +436,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """log p(c | x), (row, class), of rows that the fit of an averaged model held out; ``None`` if some were not."""
+    """Held-out log p(c | x) of an averaged model, (row, class); ``None`` if some rows were not held out."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

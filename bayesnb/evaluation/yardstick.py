@@ -1,7 +1,7 @@
-"""Compare the uncertainty that a method states for class probabilities with the exact uncertainty.
+"""Compare a method's uncertainty about class probabilities with the exact uncertainty.
 
 On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
-x, θ) and its exact posterior given the table and the row are known.
+x, θ) is known, as is its exact posterior given the table and the row.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model of the tables. Given rows that ``seen`` has not transformed, its posterior is exact."""
+        """The model that generates the tables. Its posterior is exact for rows that ``seen`` has not transformed."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
 def repeated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Repeat every column twice, so that columns depend on each other given the class."""
+    """Add two copies of each column, so that columns are dependent given the class."""
     return pd.concat([rows, rows.add_suffix(" again"), rows.add_suffix(" once more")], axis=1)
 
 
@@ -118,9 +118,7 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier fitted with several seeds, as a deep ensemble is (Lakshminarayanan, Pritzel and
-    Blundell 2017).
-    """
+    """A scikit-learn classifier fitted with several seeds (deep ensembles, Lakshminarayanan et al. 2017)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         x, new = _as_numbers(X, asked)
@@ -197,7 +195,7 @@ def yardstick(
     prob: float | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Score on simulated tables how well methods state the uncertainty of a class probability.
+    """Use simulated tables to score how well methods quantify the uncertainty of class probabilities.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def with_parts(self, parts: Sequence[Family]) -> Self:
-        """The family with other parts."""
+        """A copy of the family with the given parts."""
 
     @abstractmethod
     def part_names(self) -> list[str]:
@@ -108,13 +108,14 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """Combine the results of :meth:`priors` of the parts."""
+        """Combine the priors of the parts, which :meth:`priors` returns."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
-        ``ask(part, belief or θ of the part, values that the part reads)`` returns the log density under one part.
+        ``ask(part, own, seen)`` returns the log density of the values ``seen`` under one part, given its belief or θ
+        ``own``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +200,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the density of one column, averaged over alternatives, (..., row, class); 0 for a missing cell.
+    """Log of one column's average density over alternatives, (..., row, class); 0 for a missing cell.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """
@@ -368,7 +369,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Give ``edges`` to a PolyaTree: if the rows determine its cells, the weight of the family is too large.
+    Give ``edges`` to a PolyaTree: if its cells are chosen from the rows, its posterior weight is too large.
 
     Parameters
     ----------
@@ -535,7 +536,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """In the class ``chosen`` of a row, draw a family with probability ∝ weight × density of the row."""
+        """For the class ``chosen`` of a row, draw a family per column with probability ∝ weight × density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

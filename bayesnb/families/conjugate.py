@@ -73,14 +73,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The parameter increments d of a statistic, and its ln h, (class[, column])."""
+        """The parameter increments d and the ln h of a statistic, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The parameter increments d of each cell, and its ln h; both broadcast to (row, class, column[, level])."""
+        """The parameter increments d and ln h of each cell, broadcastable to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The posterior that predicts each cell; the parameter increments d of each cell, and its ln h."""
+        """The posterior that predicts each cell; the parameter increments d and the ln h of each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:

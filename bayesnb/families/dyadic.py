@@ -28,7 +28,7 @@ class Dyadic:
     Parameters
     ----------
     edges : array (edge,)
-        In units of the column, increasing. An interval holds its lower edge.
+        In units of the column, increasing. An interval includes its lower edge.
     paths : int array (edge + 1,)
         The number of each interval.
     depth : int
@@ -138,10 +138,10 @@ def _halved(
 class Boxes:
     """Dyadic intervals of several columns, with a fixed density within each interval.
 
-    The density of an inner interval is uniform. In an outer interval, at distance u from its finite edge, the density
-    is w / (w + u)², where w is the width of the neighbouring interval. ``cuts`` are the intervals of each column.
-    ``low``, ``high`` and ``width`` (column, interval) are the edges and the width of each interval; the width of an
-    outer interval is w. ``exists`` (column, interval) is 0 for numbers without an interval, otherwise 1.
+    The density of an inner interval is uniform. In an outer interval, the density at distance u from the finite edge is
+    w / (w + u)², where w is the width of the neighbouring interval. ``cuts`` are the intervals of each column. ``low``,
+    ``high`` and ``width`` (column, interval) are the edges and the width of each interval; the width of an outer
+    interval is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]

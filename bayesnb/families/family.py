@@ -273,7 +273,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axis names of each PyMC variable, apart from draws: "class", "column", "level", or the axis of a vector.
+        """Axis names of each PyMC variable, without draw axes: "class", "column", "level" or a vector axis.
 
         A variable without the axis "class" is shared by all classes.
         """

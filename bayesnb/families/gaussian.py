@@ -149,7 +149,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return prior.over(mean, variance, len(s.n), low)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in a constant column, each prior also counts the rows of other classes.
+        """The prior of each class and column, with pseudo-counts from other classes if the column is constant.
 
         If the rows of other classes were not counted, a constant column would favour the class with most rows, which
         has the most evidence for a small variance.

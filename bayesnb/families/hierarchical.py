@@ -99,9 +99,9 @@ class LearnedShares(Declared):
 
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
     of the strength, strength / (strength + n) has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999).
-    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities. The field
-    ``strength`` is the prior median, in rows. The default of ``strength`` is the number of levels. With the default
-    strength, equal pooled probabilities give Laplace's rule.
+    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities.
+    ``strength`` is the prior median of the shrinkage strength, in rows. The default of ``strength`` is the number of
+    levels. With the default strength, equal pooled probabilities give Laplace's rule.
     """
 
     alpha: Any = 1.0
@@ -127,7 +127,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
     The level probabilities of each class are shrunk towards pooled probabilities. The shrinkage is stronger if the
-    classes differ little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength /
+    classes differ little (BDA3 5.3, generalized to K levels). θ is integrated out. With ``together``, ln(strength /
     median) is logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
 
     Parameters

@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, each prior also counts the rows of all other classes."""
+        """The prior of each class. If all rows are equal, each prior includes the rows of all other classes."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -181,7 +181,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Log predictive of each row, after its ``weight`` is removed from ``believed`` (0 for rows that were not learned).
 
-    ``squares`` are the squared distances h from ``distances``. NaN if the belief without the row is improper.
+    ``squares`` are the squared distances h from ``distances``. NaN if the posterior without the row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -234,13 +234,14 @@ DRAWS = 4000
 
 @dataclass(frozen=True, eq=False)
 class SharedGaussian(MultivariateGaussian):
-    """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
+    """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), with a shared Λ ~ Wishart(ν, Ψ⁻¹) and μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
     All classes have the same covariance. The model is linear discriminant analysis with its parameters integrated out
     (BDA3 3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
     Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Moments
-    of the log-odds, EM, exponents, full conformal sets and PyMC raise an error, because they need independent classes.
+    of the log-odds, EM, exponents, full conformal sets and PyMC are not supported, because they need independent
+    classes.
 
     Parameters
     ----------

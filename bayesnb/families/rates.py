@@ -314,7 +314,7 @@ class Exponential(OfWaits):
 class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    Within a class, the standard deviation is the mean divided by √shape. The predictive is a beta prime distribution.
+    Within a class, the standard deviation is the mean divided by √shape. The predictive distribution is beta prime.
 
     Parameters
     ----------

@@ -83,10 +83,11 @@ FEWEST = 4
 class Strata:
     """Groups of draws. Within a stratum, shared parameters are nearly equal, so columns are nearly independent.
 
-    Given the shared parameters h, such as the scale of the spreads, columns are independent. So the predictive of a row
-    is an average over the shared parameters h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain
-    average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of each column are
-    averaged within a stratum; the averages are multiplied over columns; and the products are averaged over strata.
+    Given the shared parameters h, such as a common scale of standard deviations, columns are independent. So the
+    predictive of a row is an average over the shared parameters h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo
+    error of the plain average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of
+    each column are averaged within a stratum; the averages are multiplied over columns; and the products are averaged
+    over strata.
     """
 
     members: tuple[Array, ...]
@@ -130,7 +131,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """For each entry of ``stratum`` (pick,), pick a draw of this stratum, with probability ∝ weight of the draw."""
+        """Choose one draw from each stratum listed in ``stratum``, (pick,), with probability ∝ draw weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -290,9 +291,9 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """Leave-one-out densities of learned rows.
 
         Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
-        reweighted column by column (see ``bayesnb.chains.weights_without``), within each stratum if columns share
-        parameters. If the importance weights are unreliable and ``learned`` (prior and statistic) is given, the
-        posterior is sampled again without the row.
+        reweighted separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted
+        densities are averaged within strata. If the importance weights are unreliable and ``learned`` (prior and
+        statistic) is given, the posterior is sampled again without the row.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -357,7 +358,7 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
-    """A sampled family of numbers with a density for each cell.
+    """A sampled family for numbers, defined by the density of each cell.
 
     The statistic is the weight of each distinct value.
     """
@@ -498,7 +499,7 @@ class StudentT(Pointwise[LocationScale]):
     Parameters
     ----------
     nu : float, optional
-        Degrees of freedom. By default, one number per column is estimated for all classes.
+        Degrees of freedom. By default, all classes share one estimated value per column.
     m, s, reach : float or array (column,), optional
         Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler

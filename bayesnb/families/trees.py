@@ -191,7 +191,7 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
-    The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels.
+    The set of levels is halved repeatedly, so a row in one level also raises the probability of neighbouring levels.
 
     Parameters
     ----------

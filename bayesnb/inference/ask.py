@@ -69,7 +69,7 @@ def joint_of(
     Raises
     ------
     ValueError
-        If the probability of the counts below 2**20 is less than 1 - ``TAIL``.
+        If counts of 2**20 or more have a total probability above ``TAIL``.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -272,7 +272,7 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, but the last value means that the cell turns out to be missing."""
+    """As :func:`joint_of_cell`, with "missing" as an additional last value."""
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
     _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
@@ -330,7 +330,7 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Choose which unlabelled rows to label next, the best first.
 
-    The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
+    The criterion (column ``epistemic`` of :meth:`uncertainty`) is the mutual information of label and parameters (BALD:
     Houlsby et al. 2011).
 
     Parameters

@@ -231,7 +231,7 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class).
+        """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
         errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws

@@ -182,7 +182,7 @@ def estimate_class_prior(
     max_iter : int
         The largest number of steps of EM.
     tol : float
-        EM stops if no other class probabilities could increase the log likelihood by more than this, in nats.
+        EM stops if the log likelihood is within this distance of its maximum, in nats.
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int

@@ -178,7 +178,7 @@ class Classifier(FittedModel):
         return data
 
     def require_offset_of(self, table: Table) -> None:
-        """Raise ``ValueError`` if each row has a class prior and the table has another number of rows."""
+        """Raise ``ValueError`` if class priors per row do not match the number of rows of the table."""
         each = getattr(self.offset, "shape", ())[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
@@ -273,7 +273,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If terms have exponents, or if the estimate is a mode, because draws have no mode.
+            If terms have exponents, or if the estimate needs a mode, which draws lack.
         """
         self.require_one_class_prior("from_draws")
         self.believed.require_naive("draws of the parameters do not include the exponents")
@@ -399,7 +399,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method to raise ``FarRowError`` if a row with predictive probability above 0 seems impossible."""
+    """Convert a method's ``ImpossibleRowError`` to ``FarRowError`` if predictive probabilities exceed 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -417,7 +417,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn once about all columns in which the leave-one-out of some rows is unreliable."""
+    """Warn about columns with unreliable leave-one-out densities of some rows."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(

@@ -32,8 +32,7 @@ class CompiledClassifier:
 
     The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
     second sum is over 0/1, categorical and count columns k (counts below 256). Rows that the formula does not cover,
-    such as rows with a missing cell, are passed to ``classifier``, so that predictions, warnings and errors do not
-    differ.
+    such as rows with a missing cell, get their predictions, warnings and errors from ``classifier``.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 
 @question("answers to one row at a time, in microseconds", "predict", "deploy")
 def compile(classifier: Classifier) -> CompiledClassifier:
-    """Compile the model to a few arrays that predict one row at a time.
+    """Compile the model into a few arrays for predicting single rows.
 
     A row takes 1/15 of the time of :meth:`predict_proba`, or 1/100 if :meth:`predict_proba` gets a data frame.
 

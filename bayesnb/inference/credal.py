@@ -273,8 +273,8 @@ def predict_credal(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate plugs in a
-        point. If an interval has an infinite end or belongs to a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in.
+        If an interval has an infinite end or belongs to a bag of words.
 
     Examples
     --------

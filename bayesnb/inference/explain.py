@@ -333,7 +333,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about the contributions in one row that are infinite or outside of their intervals."""
+    """Sentences about infinite contributions, and contributions outside their intervals, in one row."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():

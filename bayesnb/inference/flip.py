@@ -1,4 +1,4 @@
-"""What would change a prediction: removed learned rows, contaminated tables, or powers of the priors."""
+"""Changes that flip a prediction: removed learned rows, contaminated tables, or powers of the priors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Removal:
 
 
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
-    """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
+    """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the class score most.
 
     At most ``nodes`` branches are examined. The bound also covers the branches that were not examined.
     """
@@ -90,7 +90,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """Decreases in the log of a count: if one row is removed, and the mean per row if j rows are removed."""
+        """Decrease in ln ``level`` if one row is removed, and mean decrease per row if j rows are removed."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -174,8 +174,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How few removed rows, how much contamination, or which power of the priors would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is proved to be the smallest. If a column is neither
-    categorical nor 0/1, rows are removed one by one, and fewer rows may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. If a column is neither categorical
+    nor 0/1, rows are removed one by one, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def _greedily(
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
     """The smallest ε at which another class ties with the predicted class.
 
-    In the tables, each p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
+    Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
     """
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 

@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn at this θ and added to the
-learned statistics. The updated posterior then predicts new rows, which are drawn at this θ too.
+learned statistics. The updated posterior then predicts new rows, also drawn at this θ.
 """
 
 from __future__ import annotations
@@ -133,10 +133,10 @@ def worth_of_rows(
     Returns
     -------
     DataFrame (more, ...)
-        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the ends of the interval of
-        the mean loss of ``rows`` rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price``
-        the regret of each plug-in. ``attrs["rows_needed"]`` is, per plug-in, the number of further rows after which the
-        regret stays at most ``bound``, or infinity.
+        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the interval of the mean
+        loss of ``rows`` rows; both are absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price``
+        the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows after which
+        the regret stays at most ``bound``, or infinity.
 
     Raises
     ------

@@ -255,7 +255,7 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
     """Log Bayes factors of dependence given the class, (pair,).
 
-    The Bayes factors have mean 1 over all orders of the rows.
+    Over all permutations of one column within a class, the mean Bayes factor is about 1.
     """
     # If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
     # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one

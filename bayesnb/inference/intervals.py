@@ -37,7 +37,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Quantiles of both class probabilities, and Monte Carlo errors, (row, class, quantile, 2)."""
+    """Quantiles of the two class probabilities with Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:
@@ -125,7 +125,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and a further note if expected labels were learned."""
+    """Add notes to the ``attrs`` of a frame, and another note if unlabelled rows were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -133,7 +133,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Draws from the posterior of ``given``, and whether to use the saddlepoint formula instead of draws."""
+    """Posterior draws conditioned on ``given``, and whether to replace them by the saddlepoint formula."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -59,7 +59,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` holds the priors, as a posterior of no rows.
+    ``before`` is the posterior given no rows: the prior.
 
     Raises
     ------

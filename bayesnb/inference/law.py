@@ -1,4 +1,4 @@
-"""The posterior distribution of the log-odds of two classes as one object, by formula or from draws."""
+"""The posterior distribution of the log-odds of two classes, by formula or from draws."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Groups of rows and the distribution of their log-odds: from draws, from the formula, or certain."""
+        """Groups of rows, each with its log-odds distribution: the formula, draws or a point mass."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

@@ -57,8 +57,8 @@ def loo(
         Let D_i be the data without row i. With ``by="row"``: ``log_density`` is log p(x_i, y_i | D_i), and
         ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
         each sampled column. With ``by="feature"``: the columns are (class, term), in nats. The term "(prior)" is log
-        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. A prior that
-        was scaled to the data keeps its scale.
+        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Priors scaled
+        to the data are not rescaled without row i.
 
     Warns
     -----
@@ -71,9 +71,8 @@ def loo(
     are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. ``pareto_k``
     is 0 if the feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, but not of the exponents, so the
-    probabilities are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by
-    their exponents.
+    With a ``dependence``, the class prior and all terms exclude the row, but the exponents do not. So the probabilities
+    are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by their exponents.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def loo(
 
 
 def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
-    """Leave-one-out log density of each term in each learned row: columns (class, term)."""
+    """Leave-one-out log density of each term for each learned row; columns are (class, term)."""
     data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
     names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)

@@ -51,7 +51,7 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Raises
     ------
     FarRowError
-        If a row is so far from the learned rows that its moments overflow double precision.
+        If a row is so far from the learned rows that the moments overflow double precision.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_
 
 
 def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
-    """Mean and variance of the difference between every two classes, (row, class, class)."""
+    """Mean and variance of the log-odds of every pair of classes, (row, class, class)."""
     with np.errstate(invalid="ignore"):
         difference, between = mean[:, :, None] - mean[:, None, :], own[:, :, None] + own[:, None, :] + together
     same = np.arange(mean.shape[1])
@@ -147,7 +147,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """Moments under naive Bayes, given the data and, unless ``c`` is None, the row with class ``c``."""
+    """Moments under naive Bayes; unless ``c`` is None, the row with class ``c`` is added to the data."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

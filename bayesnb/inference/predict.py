@@ -44,7 +44,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has probability 0 under every class. Only plug-ins can give a row probability 0.
+        If a row has probability 0 under every class. Only plug-ins can assign probability 0 to a row.
 
     Examples
     --------

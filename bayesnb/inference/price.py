@@ -29,7 +29,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function (predicted, true) of class probabilities, (row, class), for the expected loss of each row."""
+    """Return a function of predicted and true probabilities, (row, class): the expected loss per row."""
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
         return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)
@@ -87,7 +87,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are invalid. Without ``X``: if there is a ``dependence``, or each row has a separate class prior.
+        If ``costs`` are invalid. If ``X`` is absent and the model has a ``dependence`` or a class prior per row.
 
     References
     ----------

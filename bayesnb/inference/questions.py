@@ -1,9 +1,8 @@
 """The table of questions to a fitted model.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes the
-function a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Signature
-and docstring determine the type, the documentation and the options of the command. :class:`Shown` adds a section of the
-report.
+A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` turns a
+question into a method of estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
+The static type, documentation and command-line options come from the signature and the docstring.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 MODULES: Mapping[Module, str] = {
     "checks": "Checks of the assumptions of a fitted model against rows.",
     "deploy": "A fitted model in production: large tables, single rows, and new class frequencies.",
-    "design": (
-        "What to ask or label next, the value of further rows, and the added loss if a point estimate replaces the "
-        "posterior."
-    ),
+    "design": "Which columns to ask for, which rows to label, the value of further rows, and plug-in regret.",
     "draws": "Draws from a fitted model: new rows, and class probabilities.",
     "odds": "The log-odds of a fitted model: moments, and coefficients if the log-odds are linear in the columns.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",

@@ -43,7 +43,7 @@ class LogOdds:
     ``bounds``, and its derivative N' takes every real value there.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
-    D, x), a mixture over the class of the row, whose weights and components follow from N
+    D, x), a mixture over the row's class. N determines the weights and components of the mixture
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
@@ -256,7 +256,7 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula is accurate: true if every family was tested and has no long tail.
+    """Whether the saddlepoint formula is accurate: true for tested families without long tails.
 
     In tests, probabilities had errors below 0.011 if the result is true, and up to 0.05 otherwise. A tail is long if a
     Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
@@ -295,7 +295,7 @@ class Chances:
 
 @dataclass(frozen=True, eq=False)
 class Reals:
-    """Moments of cells with real numbers, from (x - m)² / (2b) and the Normal-Gamma posterior of each column."""
+    """Moments of the densities of numeric cells, from (x - m)² / (2b) and each Normal-Gamma posterior."""
 
     compiled: bool
 

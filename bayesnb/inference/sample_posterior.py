@@ -48,8 +48,8 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, the defaults are the numbers of draws and chains of this feature. Larger numbers repeat the draws of the
-        sampled feature.
+        draws, the defaults are the numbers of draws and chains of this feature. Requesting more draws or chains repeats
+        the draws of this feature.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
@@ -57,22 +57,22 @@ def sample_posterior(
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. Without y, the rows of X are new rows to predict. "gibbs" needs the learned rows.
-        "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree describes only
-        the labelled rows.
+        Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. "gibbs" needs the
+        learned rows. "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree
+        describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups that the tree must have in addition to the default groups. By default the tree has all groups that can be
         made, except "columns" with its large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``. For
-        exponents, "exact" draws from Laplace's approximation, corrected if it is far off, and "nuts" draws from the
-        model of :meth:`to_pymc`.
+        exponents, "exact" draws from a Normal approximation, or by slice sampling if that is inaccurate, and "nuts"
+        draws from the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
         For "nuts", arguments of ``pymc.sample``; ``tune`` is 200 by default if all rows have a label. For "gibbs",
-        ``tune``, the number of steps of each chain before its first draw (200 by default), and ``thin``, the number of
+        ``tune`` is the number of steps per chain before the first draw (200 by default), and ``thin`` is the number of
         steps per draw (1 by default).
 
     Returns
@@ -229,7 +229,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The labelled rows, which a tree describes; None if no row has a label."""
+    """The labelled rows that a ``DataTree`` describes; None if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)

@@ -170,8 +170,8 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last
-        factor stands for all factors together.
+        Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last entry
+        is the sum over all factors.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """

@@ -40,7 +40,7 @@ class Dialect:
         SQL condition: the cell {c} is not missing. A cell that is not missing, but for which ``number`` or ``text``
         gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
-        Names with the same result are the same column in the database.
+        The database treats names with the same result as one column.
     pseudo : tuple of str
         Names that the database accepts even if there is no column of that name.
     """
@@ -296,7 +296,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. The names of inner tables begin with ``ROWS``, so that they hide no table of the user."""
+        """The whole SELECT. Names of inner tables begin with ``ROWS`` to avoid shadowing the user's tables."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)

@@ -34,8 +34,8 @@ def to_pymc(
     ----------
     X, y : table and labels, optional
         The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``. If labels
-        are missing, the labelled rows are observed by their sufficient statistics. If the rows are not passed, the
-        expected counts of unlabelled rows (from EM) are observed like counts of labelled rows.
+        are missing, the labelled rows are observed by their sufficient statistics. Without rows, the model treats the
+        expected counts of unlabelled rows (from EM) as observed counts.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three values give the same log density, and so the same posterior.
 
@@ -44,8 +44,8 @@ def to_pymc(
           each class given the row's columns.
         * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
           textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
-        * "sufficient", the default without rows: the sufficient statistics. The time of sampling does not grow with the
-          number of rows, but there are no replicates and no log likelihood per row.
+        * "sufficient", the default without rows: the sufficient statistics. The sampling time does not grow with the
+          number of rows, but there are no replicated rows and no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
         labels given the exponents and the leave-one-out terms of the rows that the exponents were learned from. The

@@ -54,7 +54,7 @@ class Reader(ABC):
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
         """Return the next reader and the uniform numbers of the values ``x``, (row,).
 
-        The uniform numbers, (stream, row), are NaN in rows without a bet.
+        The uniform numbers, (stream, row), are NaN for values without a predictive distribution.
 
         ``chance``, (row,), are random numbers that spread a value of positive probability over an interval.
         """
@@ -318,7 +318,7 @@ class Watch:
         ----------
         X : table
         y : array (row,) or column name, optional
-            Labels. Pass labels in all updates or in no update. Rows without a label are skipped.
+            Labels. Pass labels either in every update or in none. Rows without a label are skipped.
 
         Examples
         --------
@@ -370,7 +370,7 @@ class Watch:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per column and class, the largest ``log_largest`` first.
+        """One row per column and class, sorted by decreasing ``log_largest``.
 
         ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
         now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for the
@@ -470,8 +470,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Returns
     -------
     Watch
-        ``update(X, y)`` returns the watch after further rows. ``table`` holds the e-values, ``alarms`` the columns with
-        an alarm, and ``str`` is the finding. :func:`bayesnb.plots.watch` draws it.
+        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values, ``alarms`` the
+        columns with an alarm, and ``str`` is the finding. :func:`bayesnb.plots.watch` draws it.
 
     Raises
     ------
@@ -481,11 +481,11 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Notes
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
-    a bet against the model, with the initial capital 1. Levels, zeros and ones, counts, and Normal and Log-normal
-    columns are watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows
-    are given. Without learned rows, a Normal column whose values are not Normal eventually raises an alarm. If a column
-    of levels has no categorical type, √n of the n learned rows of each class are set aside. Levels that do not occur in
-    the rows set aside, such as new levels, are merged. ``y`` must be true labels, not predicted classes.
+    a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
+    watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
+    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If a column of levels
+    has no categorical type, √n of the n learned rows of each class are set aside. Levels absent from these set-aside
+    rows, such as new levels, are merged into one. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

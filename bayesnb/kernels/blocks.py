@@ -1,9 +1,8 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Most loops (:func:`loop`) have an equivalent in numpy. A loop releases the interpreter's lock, and gets contiguous
-arrays. A loop obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of
-a table, and the results of blocks are joined in order. So every bit of a result is independent of the number of
-threads.
+Most loops (:func:`loop`) have an equivalent in numpy. A loop releases the GIL and receives contiguous arrays. A loop
+obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table, and
+the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over ``cells`` cells, if its numpy form gives the same bits.
 
     Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
-    in total. If the compiler is already loaded, loops over ``from_`` cells or more use it.
+    in total. If the compiler is already loaded, loops over at least ``from_`` cells are compiled.
     """
     global _answered
     if cells < from_:

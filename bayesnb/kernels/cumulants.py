@@ -70,7 +70,7 @@ def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
 
 
 def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[θ_f^t] and two derivatives in t, (3, row, class), with ``own`` and ``total`` as in :func:`_chances`."""
+    """Σ_f ln E[θ_f^t] and its first two derivatives in t, (3, row, class); see :func:`_chances`."""
     if not compiled:
         with np.errstate(all="ignore"):
             mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
@@ -106,7 +106,7 @@ def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
 
 
 def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[p(x_f | μ, τ)^t] and two derivatives in t, (3, row, class)."""
+    """Σ_f ln E[p(x_f | μ, τ)^t] and its first two derivatives in t, (3, row, class)."""
     if not compiled:
         with np.errstate(all="ignore"):
             s = t[..., None]

@@ -25,9 +25,10 @@ TILE = 64
 class Students:
     """Student-t log densities: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    Up to ``RUN`` columns with the same ``power`` form a run. The product of 1 + z² over the columns of a run needs only
-    one logarithm. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the
-    run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with
+    Up to ``RUN`` columns with the same ``power`` form a run. Each run needs only one logarithm, of the product of 1 +
+    z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
+    the run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded
+    with
     0. ``in_order`` holds location, low, scale and top of the sorted columns.
     """
 
@@ -108,7 +109,8 @@ def _products_of_runs(
     """Write two outputs: ``product`` is ∏ (1 + sign z²) - 1 over the columns of each run, and ``lead`` is Σ top over
     all columns.
 
-    ``row`` are positions of rows, ordered by class. If ``own`` is given, only this class is computed for each row.
+    ``row`` are positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
+    ``own``.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -239,7 +241,7 @@ def gather(codes: Array | None, table: Array) -> Array:
     ----------
     codes : int array or CSR matrix (row, column), or None
         A code of -1 adds nothing. Stored cells of a sparse matrix are ones. If ``codes`` is ``None``, the axis "value"
-        of ``table`` is the row.
+        of ``table`` is the row axis.
     table : array (..., value, class, column)
     """
     if codes is None:

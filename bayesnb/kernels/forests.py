@@ -95,12 +95,12 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
     of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. Instead, the elimination of
     :func:`log_forests` is run backwards, which integrates the walks out. Edges are directed to the root; the parent of
-    a root is stored as n, the number of nodes. After node k is eliminated, an edge i → j is either an edge of the graph
-    with k, or it replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the
-    weight of i → j. Let S be the set of nodes i whose edge i → j replaces i → k → j, so that k is the parent of i. The
-    parent of k is any node j that is not below S, with probability proportional to w_kj. The reason is Cayley's formula
-    for forests: over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the
-    total of w_kj / e^t over the nodes j that are not below S.
+    a root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
+    replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
+    Let S be the set of nodes i whose edge i → j replaces i → k → j, so that k is the parent of i. The parent of k is a
+    random node j not below S, drawn with probability proportional to w_kj. The reason is Cayley's formula for forests:
+    over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj /
+    e^t over the nodes j that are not below S.
 
     Parameters
     ----------

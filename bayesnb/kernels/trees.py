@@ -30,12 +30,12 @@ def grow(
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
     the keys of the rows on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle
-    cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If both are equally
-    close, hashes of the rows decide.
+    cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are
+    equally close, hashes of the rows break the tie.
 
-    A column is not cut if two cuts have equal hashes, or if the rows on the left and on the right of two middle cuts
-    have equal sums of keys. Renaming the levels, or negating the column, can turn one of these two cuts into the
-    other, so a choice would depend on the names or the sign.
+    A column is not cut if two cuts have equal hashes, or if two middle cuts are equally close and both sides have equal
+    sums of keys. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend
+    on names or sign.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ LARGEST_ERROR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior that is known by its draws only, such as the posterior of a model that was edited in PyMC.
+    """A posterior that is known only through draws, such as the posterior of a model edited in PyMC.
 
     Parameters may depend on each other across columns and classes. Attributes of :class:`Posterior` that are not
     defined here raise :class:`NoClosedFormError`.
@@ -173,7 +173,7 @@ class DrawnPosterior:
 
         With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
         changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws. The standard error is the
-        standard deviation of these changes, divided by the root of the smallest effective number of draws.
+        standard deviation of these changes, divided by the square root of the smallest effective sample size.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)

@@ -152,7 +152,7 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """Whether every feature has a closed-form posterior with independent classes."""
+        """Whether every feature has a closed-form posterior that factorizes over classes."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
@@ -368,8 +368,8 @@ class Posterior:
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
         """The keys of the random numbers of each feature's columns, for :class:`CommonDraws`.
 
-        A key is a pair of integers. The first is 2 more than the position of the feature in the model. The second is
-        the position of the column in the feature.
+        A key is a pair of integers. The first is 2 more than the position of the feature in the model. The second
+        integer is the column's position in the feature.
         """
         width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
@@ -384,7 +384,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn per cell, because θ has many numbers and a row uses few."""
+        """Features whose log-likelihood is drawn per cell, because each row uses few of θ's many entries."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
@@ -519,7 +519,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        ``point`` is given, a shared prior that was learned from the row still includes the row.
+        ``point`` is given, a shared prior is not learned again without the row.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

@@ -31,9 +31,9 @@ class Order:
     the hash also includes how many rows have smaller and how many have larger values; x and -x get equal hashes. The
     key of a column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its
     label. The hash of a cell combines the keys of the cell and its column. Then the key of each cell is combined with
-    the sum of the keys of all rows that have the value of the cell in its column. Keys of rows and of cells are
-    recomputed alternately (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two
-    values add nothing. A row of weight 2 counts as two rows.
+    the summed keys of all rows with the same value in this column. Keys of rows and of cells are recomputed alternately
+    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A
+    row of weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose an end of a column of numbers by the keys of the rows; return whether the high end is chosen. For
-        ``-x``, the same rows are at the chosen end.
+        """Choose the low or the high end of a column of numbers from the row keys; return True for high. For ``x`` and
+        ``-x``, the chosen end has the same rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -93,8 +93,8 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """A key of each cell of a column, (cell,), from the keys of the rows in the cell. ``codes``, (row,), is the
-        cell of each row, or -1 if it is missing.
+        """A key for each cell of a column, (cell,), from the keys of the cell's rows. ``codes``, (row,), holds the cell
+        of each row, or -1 if missing.
         """
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
@@ -125,7 +125,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Positions and labels of all rows, or of a sample of ``most`` rows.
+        """Positions and labels of all rows, or of ``most`` sampled rows.
 
         A row that is drawn several times appears once, with its number of draws as weight.
         """

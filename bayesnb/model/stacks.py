@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications: their family, their names, and ``known``, such as their posteriors."""
+    """Features with equal specifications: a family, names, and their parts in ``known``, such as posteriors."""
 
     family: Family
     names: Sequence[Any]
@@ -35,7 +35,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The known parts, joined once, because a posterior keeps what it computes from its parameters."""
+        """The known parts, joined only once so that a posterior's cached values are reused."""
         return _joined(self.names, self.known)
 
 
@@ -79,8 +79,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` gets the family and the
-    joined parts of the features: those that the stack knows, then those in ``given``.
+    """Yield, for each stack, the names of its features and the result of ``ask``. The arguments of ``ask`` are the
+    family and the joined parts of the features, from ``Stack.known`` and then ``given``.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """
@@ -108,8 +108,8 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """The answers of :func:`each` by feature, in the order of the first parts. An answer must have as many columns as
-    the stack's features have.
+    """The answers of :func:`each`, keyed by feature in the order of the first ``Parts``. Each answer must have as many
+    columns as its features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)

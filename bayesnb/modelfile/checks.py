@@ -97,7 +97,7 @@ def _tuples(value: Any) -> bool:
 
 
 def require_statistics(statistics: Statistics, schema: Schema) -> None:
-    """Raise an error if the statistics have other columns than the schema, or if no rows can have produced them."""
+    """Raise an error if the statistics do not match the schema, or if no rows can have produced them."""
     rows, n = statistics.rows, len(statistics.labels)
     sound = rows.shape == (n,) and rows.dtype == float and (np.isfinite(rows) & (rows >= 0)).all()
     require(sound, f"its rows of the classes are {rows.tolist()[:8]}")
@@ -173,9 +173,7 @@ def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> N
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Raise an error if the exponents have other columns than the schema, or if no rows can have the counts in
-    ``found``.
-    """
+    """Raise an error if the exponents' columns differ from the schema, or ``found`` has impossible counts."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))

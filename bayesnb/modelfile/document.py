@@ -113,7 +113,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     ModelChangedError
         If ``path`` now holds a different model.
     ValueError
-        For a value that cannot be written, such as a function as a prior; nothing is written.
+        For a value that cannot be written, such as a callable prior; nothing is written.
     OSError
         If the disk is full or the folder cannot be written; the old file is then unchanged.
     """

@@ -31,7 +31,7 @@ MOST_FACTORS = 30
 
 
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
-    r"""Plot the posterior predictive checks that differ most from the model.
+    r"""Plot the posterior predictive checks with the largest standardized deviations.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Raises
     ------
     ValueError
-        If the table is not a result of ``sensitivity`` by factor.
+        If the table is not from ``sensitivity`` with one row per factor.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def plain(text: Any, most: int = 32) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, of a size in inches, that is not registered with pyplot."""
+    """An empty figure of ``width`` by ``height`` inches, not registered with pyplot."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

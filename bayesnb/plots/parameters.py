@@ -26,8 +26,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each kept coordinate has a panel, which
-        shows all classes.
+        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each selected coordinate has one panel,
+        which shows all classes.
 
     Returns
     -------

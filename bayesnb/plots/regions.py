@@ -55,7 +55,7 @@ def decision_regions(
 
     See Also
     --------
-    sklearn.inspection.DecisionBoundaryDisplay : A similar plot of tables with exactly two columns, without the entropy.
+    sklearn.inspection.DecisionBoundaryDisplay : A similar plot without entropy, for tables with exactly two columns.
 
     Examples
     --------

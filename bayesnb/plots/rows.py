@@ -46,7 +46,7 @@ def class_probability(
     Returns
     -------
     Figure
-        Histograms of equal height; otherwise the tall histogram of an improbable class would flatten the others.
+        Histograms are scaled to equal height, so an improbable class does not flatten the others.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
 def map_against_bayes(
     plug_in: Any, predictive: Any = None, classes: Sequence[Any] | None = None, estimate: str = "map"
 ) -> Figure:
-    """Plot a plug-in against full Bayes, row by row.
+    """Plot plug-in probabilities against full-Bayes probabilities, row by row.
 
     Parameters
     ----------

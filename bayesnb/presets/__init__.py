@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Each preset uses a plug-in estimate, and counts or smooths the classes like the library that it reproduces. Most of the
+Each preset uses a plug-in estimate. Class frequencies are smoothed only if the library smooths them. Most of the
 libraries replace small probabilities by a constant. Parameters that request this replacement raise an error. Intervals,
 exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
-numbers in :func:`weka`.
+columns of numbers in :func:`weka`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def sklearn(
 ) -> BayesianNB:
     """The naive Bayes classifiers of scikit-learn.
 
-    Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True, False, 0 and 1 as by ``BernoulliNB``, and
-    a sparse matrix as by ``MultinomialNB``. For mixed types, the class probabilities are multiplied by the likelihood
-    of every column.
+    Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, binary values (True, False, 0, 1) as by
+    ``BernoulliNB``, and sparse matrices as by ``MultinomialNB``. For mixed types, the class probabilities are
+    multiplied by the likelihood of every column.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def sklearn(
 def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
     """``naiveBayes`` of the R package e1071.
 
-    ``laplace`` smooths text, categories, True and False. The variance of numbers has the divisor N - 1. Class
+    ``laplace`` smooths text, categorical and Boolean columns. The variance of numbers has the divisor N - 1. Class
     probabilities are relative frequencies. Unseen levels are skipped.
 
     Parameters
@@ -116,7 +116,7 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     default threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or
     with a density that underflows to 0.
 
-    In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
+    In R, convert text to factors; otherwise, ``laplace`` gives probabilities that sum to more than 1.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     Raises
     ------
     ValueError
-        For ``usekernel=True``, a ``threshold`` that is not 0, or a negative number.
+        For a negative ``fL``, a nonzero ``threshold``, or ``usekernel=True``.
 
     Notes
     -----

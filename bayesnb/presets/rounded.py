@@ -33,10 +33,9 @@ class RoundedGaussian(Pointwise[Precision]):
     """A Normal without a posterior; its mean and standard deviation are Weka's estimates.
 
     The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
-    multiples of h. The mean and the standard deviation, whose divisor is the total weight, are computed from the
-    rounded values. The standard deviation is at least h / 6. The probability of a value is the probability of the
-    interval of width h around the rounded value. *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka
-    3.6 to 3.8.*
+    multiples of h. The weighted mean and population standard deviation (``ddof=0``) are computed from the rounded
+    values. The standard deviation is at least h / 6. The probability of a value is the probability of the interval of
+    width h around the rounded value. *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples
     --------

@@ -65,8 +65,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` (..., node) is the log evidence of each node if the node stops, and ``own`` if the node splits. ``near``
-    and ``own`` may also contain two derivatives. The nodes form a whole tree, or a path with one node per depth.
+    ``near`` and ``own``, (..., node), hold the log evidence of each node if it stops or splits, respectively, and
+    optionally two derivatives. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = n
 
 
 def descend(nodes: Array) -> Array:
-    """For each node, the sum over the node and its ancestors."""
+    """Sum the values of each node and all its ancestors."""
     levels = [nodes[..., here] for here in HERE]
     below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
     return np.concatenate(list(below), axis=-1)
@@ -170,8 +170,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The part of a tree that predicts one row in a given cell: the nodes above this cell.
 
-    The share θ of a node is the share of the half that contains the cell. ``own``, (..., depth), is the distribution of
-    θ if the node splits, and ``close`` if the node stops.
+    θ is the share of a node's probability in the half that contains the cell. ``own``, (..., depth), is the
+    distribution of θ if the node splits, and ``close`` if the node stops.
     """
 
     own: Outcome

@@ -224,7 +224,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
     Raises
     ------
     ValueError
-        If ``given`` has more than one label, or a probability outside (0, 1), or a label that ``prior`` names, too.
+        If ``given`` has more than one label, a probability outside (0, 1), or a label that ``prior`` also names.
     """
     if not isinstance(given, Mapping):
         return WithUnknown(prior, given)

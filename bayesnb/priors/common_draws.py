@@ -28,7 +28,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """A copy with other random numbers, for a part of the drawn quantity."""
+        """A copy with the random numbers of part ``key`` of the drawn quantity."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

@@ -81,7 +81,7 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """One unknown part out of several generates all values of a class and column.
+    """Exactly one part, which is unknown, generates all values of a class and column.
 
     The posterior weight of a part is proportional to its prior weight times its evidence. Means and predictives are
     averages over the parts, weighted with the posterior weights. If a part did not generate the values, the posterior

@@ -78,9 +78,9 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """``rows`` imaginary rows in each class, or in all classes together if ``per`` is "feature".
+        """A total of ``rows`` imaginary rows per class, or over all classes if ``per`` is "feature".
 
-        If ``per`` is "pooled", the rows of a class are distributed like the whole column.
+        If ``per`` is "pooled", the imaginary rows have the level frequencies of the whole column.
         """
 
     @classmethod
@@ -105,7 +105,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def learned(cls) -> Self:
-        """As :meth:`pooled`, with m estimated from the evidence (Minka 2000).
+        """Like :meth:`pooled`, with m estimated from the evidence (Minka 2000).
 
         All columns of a feature share m. The hyperprior is ``ln m ~ Normal(ln 2, 1)``.
         """

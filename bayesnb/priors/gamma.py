@@ -80,7 +80,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Gamma:
-        """The prior that counts as ``n`` rows of exposure 1 with the mean count of ``rows``.
+        """A prior worth ``n`` rows of exposure 1, with the mean count of ``rows``.
 
         For n waiting times, use Gamma(n, n × mean).
         """

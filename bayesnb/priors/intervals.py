@@ -69,8 +69,8 @@ class Nodes:
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
         """Draws of μ and λ, given the log weights (λ, μ) of all nodes and uniform random numbers ``u`` (3, draw).
 
-        λ is drawn first, and then μ from the weights at one of the two nearest nodes in λ. Between nodes, the logarithm
-        of the density is interpolated linearly.
+        λ is drawn first. Then μ is drawn with the weights of a neighbouring node in λ. Between nodes, the logarithm of
+        the density is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes of one class and column, given ``more`` additional rows in the interval around ``centre``."""
+    """The nodes of one class and column, after adding ``more`` rows to the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -304,7 +304,7 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights (row, λ, μ) given ``more`` additional rows, and ln P(interval) or ``None``."""
+        """Yield nodes, rows, log weights (row, λ, μ) that include ``more``, and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]
@@ -351,7 +351,7 @@ NO_MODE = 'the mode of the mean and precision of rounded values has no closed fo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundedNormal(Prior):
-    """(μ, τ) of a Normal whose values are known only up to intervals.
+    """(μ, τ) of a Normal whose values are known only to lie in intervals.
 
     The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
     The interval of a value is [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to
@@ -416,7 +416,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ, in units of the rounding."""
+        """Means and variances of μ and τ, in rounding units."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]

@@ -93,7 +93,7 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Precision matrices with a Wishart prior in the open model.
+    """Precision matrices with a Wishart prior in the current PyMC model.
 
     NUTS samples ``LogRoot``. With PyMC's Wishart, NUTS would leave the set of positive definite matrices. ``mean``
     (class, column, column) is Ψ⁻¹.

@@ -226,7 +226,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """A prior worth ``rows`` rows, which predicts a ``share`` of all values between ``low`` and ``high``.
+        """A prior worth ``rows`` rows; a value is between ``low`` and ``high`` with probability ``share``.
 
         The interval is central.
 

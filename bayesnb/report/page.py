@@ -101,7 +101,7 @@ def report(
     Returns
     -------
     str
-        The page. The last section of the report lists the sections that do not exist for the model.
+        The page. The last section names each omitted section and gives the reason.
 
     Raises
     ------

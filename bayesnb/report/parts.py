@@ -160,7 +160,7 @@ class CellTexts:
 
 
 def cells_of(frame: pd.DataFrame) -> CellTexts:
-    """Write a frame as texts."""
+    """Format a frame as strings."""
     heads = frame.index.nlevels
     names = ["" if name is None else name for name in frame.index.names] + list(frame.columns)
     columns = [list(frame.index.get_level_values(k)) for k in range(heads)]
@@ -210,6 +210,6 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
-    """Write the counts of classes as text, but at most ``most`` counts."""
+    """List the counts of at most ``most`` classes as text."""
     each = [f"{label} {n:,.10g}" for label, n in counts.items()]
     return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

@@ -56,7 +56,7 @@ MEANT = {
 class Asking:
     """A fitted model with its learned rows. Each question is answered once.
 
-    Questions without labels use at most 200 rows, drawn by their content.
+    Questions without labels use at most 200 rows, sampled by content hash.
     """
 
     model: Classifier
@@ -124,7 +124,7 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """An answer as a table. The column of a bare array is named after the question."""
+    """An answer as a table. An array becomes one column, which is named after the question."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
@@ -181,7 +181,7 @@ def uncertain(
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """The contributions to the log-odds of one row, the largest first, with a legend and unusual values."""
+    """The contributions to one row's log-odds (largest first), a legend, and notes on unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
@@ -196,9 +196,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class and its interval; if a different class is predicted, also with the
-    prediction.
-    """
+    """A sentence with the probability of a class, its interval, and the prediction if it is another class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))

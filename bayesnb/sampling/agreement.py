@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
 Differences of parameters, factors p(x_f | c, D) and class predictives are divided by their Monte Carlo standard errors.
-The average of p(c, x | θ) over draws is normalized, not each draw.
+p(c, x | θ) is averaged over draws before it is normalized.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """Plot z-scores against normal quantiles (left), and class predictives from draws against the closed form
-        (right), with error bars of 2 Monte Carlo standard errors.
+        """Plot z-scores against normal quantiles (left), and sampled p(class | row) against the closed form (right).
+        Error bars are 2 Monte Carlo standard errors.
 
         Draws and closed form agree if all points of the left panel lie in the grey band.
         """
@@ -315,8 +315,8 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare p(x_f | c), p(x, c) and p(c | x) of rows from draws with their closed forms. Return records, the number
-    of skipped quantities, and p(c | x) from draws.
+    """Compare estimates of p(x_f | c), p(x, c) and p(c | x) from draws with their closed forms. Return records, the
+    number of skipped quantities, and p(c | x) from draws.
     """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

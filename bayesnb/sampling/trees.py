@@ -42,7 +42,7 @@ type Groups = dict[str, dict[str, Array]]
 
 @dataclass(frozen=True, eq=False)
 class RowsOfTree:
-    """The rows to which a ``DataTree`` belongs.
+    """The rows that a ``DataTree`` describes.
 
     Parameters
     ----------
@@ -186,8 +186,7 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the groups that describe rows. ``wanted`` holds the names of the groups, and "columns" if columns are
-    wanted.
+    """Make the ``wanted`` predictive and log-likelihood groups; "columns" adds these groups by column.
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
     ``loo`` estimates p(y_i | x_i, all other rows).

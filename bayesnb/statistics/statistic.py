@@ -36,7 +36,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
-    Along the column axis, level names are concatenated, too. All other fields come from the first part.
+    Concatenation along the column axis also joins level names. All other fields come from the first part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -54,7 +54,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 
 def arrays_of(part: Any) -> dict[str, Any]:
-    """The arrays among the fields of a data class, without cached values, which other threads may change."""
+    """The array fields of a data class, without cached values, because other threads may change them."""
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
 

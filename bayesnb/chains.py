@@ -107,7 +107,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     """Importance weights (Pareto-smoothed) that turn posterior draws into draws given all cells but one.
 
     The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
-    fitted to them. ``weight`` (cell,) is how often each cell was learned.
+    fitted to them. ``weight`` (cell,) is the row weight of each cell.
 
     Returns
     -------
@@ -208,10 +208,10 @@ class Convergence:
 def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
-    Each chain is split into halves, whose M = 2 × ``chains`` means are compared. If all halves have the same
-    distribution, the sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with
-    M-1 degrees of freedom. The square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each
-    of the ``cells`` parameters has an r_hat of ranks and one of folded ranks (Vehtari et al. 2021).
+    The means of the M = 2 × ``chains`` half-chains are compared. If all halves have the same distribution, the sum of
+    squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M-1 degrees of freedom. The
+    square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each of the ``cells`` parameters
+    has an r_hat of ranks and one of folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

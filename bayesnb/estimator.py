@@ -87,7 +87,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     Raises
     ------
     RuntimeError
-        If the same thread is already learning into the estimator, as when an iterator of frames calls ``fit``.
+        If the same thread is already training the estimator, as when an iterator of frames calls ``fit``.
     """
 
     @wraps(verb)
@@ -333,7 +333,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def merge(self, other: BayesianNB) -> Self:
-        """Add what another estimator has learned from other rows, as if this estimator had learned them too.
+        """Add the learned rows of another estimator, as if this estimator had learned these rows too.
 
         Examples
         --------
@@ -364,8 +364,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
 
-        If the model had no exponents or a different ``dependence``, the counts that the ``dependence`` needs are made
-        again.
+        If the model had no exponents or a different ``dependence``, the counts that the ``dependence`` needs are
+        computed from ``X``.
 
         Raises
         ------
@@ -415,7 +415,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Returns
         -------
         DataTree
-            The group ``prior`` holds the parameters, named as by :meth:`sample_posterior`. The group
+            The group ``prior`` holds the parameters, named as in :meth:`sample_posterior`. The group
             ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row; classes and levels are
             positions. With X and y, there is a group ``observed_data``.
 
@@ -648,7 +648,7 @@ def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> Ba
 
 
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
-    """Return the model with the draws of a tree as its posterior, for example after editing the model in PyMC.
+    """Return the model with the draws in ``tree`` as its posterior, for example after an edit in PyMC.
 
     Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back.
 
@@ -675,8 +675,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        By every method, if the chains did not converge. Predictions also warn if a class probability has a Monte Carlo
-        standard error above 0.01.
+        Every method warns if the chains did not converge. Predictions also warn if a class probability has a Monte
+        Carlo standard error above 0.01.
 
     Examples
     --------

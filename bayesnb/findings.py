@@ -244,8 +244,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     Returns
     -------
     Findings
-        ``table`` has a row per finding. ``features`` holds the advised families and readings, ``drop`` the columns to
-        leave out, and ``mended(X)`` is the table as advised.
+        ``table`` has a row per finding. ``features`` holds the advised families and readings. ``drop`` lists the
+        columns to leave out. ``mended(X)`` is ``X`` without these columns and with markers as missing cells.
 
     Raises
     ------

@@ -41,8 +41,8 @@ class Learned:
     weights.
 
     ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` holds counts for the dependence; it is empty
-    without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist without
-    rows, because the user or the type of the labels names them.
+    without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist even
+    without rows, because the user or the type of the labels names them.
     """
 
     schema: Schema
@@ -63,7 +63,7 @@ class Learned:
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
         """Learn from a part of a table.
 
-        The shapes and pairs of the part are counted in the cells of the earlier classifier, ``before``.
+        Shape and pair counts use the cells that the earlier classifier, ``before``, chose.
         """
         counts = _counts(settings, before)
         if isinstance(part, Summary):

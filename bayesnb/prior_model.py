@@ -24,8 +24,8 @@ from bayesnb.wording import Cure, RefusedError
 class PriorModel:
     """The model before any data.
 
-    ``prior`` holds the priors, as a :class:`Posterior` of no rows. ``statistics`` are the statistics of a table, and
-    only set the scale of the priors.
+    ``prior`` holds the priors as a :class:`Posterior` given no rows. ``statistics`` of a table only set the scale of
+    the priors.
     """
 
     prior: Posterior

@@ -161,7 +161,7 @@ def predict(
 
 
 def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Predictions with the probabilities as texts of this number of significant digits."""
+    """Format the predicted probabilities as text with ``digits`` significant digits."""
     probabilities = frame.columns[frame.columns.get_loc("prediction") + 1 :]
     return frame.assign(**{name: [f"{p:.{digits}g}" for p in frame[name]] for name in probabilities})
 

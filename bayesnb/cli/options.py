@@ -1,6 +1,6 @@
 """The options of all commands. An option has one name, one default and one meaning in all commands.
 
-Most options are parameters of a question to a model, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
+Most options are parameters of a registered question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
 :class:`bayesnb.data.csv_reader.Format`. :mod:`bayesnb.cli.stated` collects their types, defaults and texts.
 """
 
@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Type, default and text of each parameter, by "module:function" and name; and the questions that are commands."""
+    """Parameters, by "module:function" and name, with type, default and text; questions with a command."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

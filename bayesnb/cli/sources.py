@@ -104,7 +104,7 @@ class Opened:
 
 
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
-    """Open a table for a fitted model, and read the table as the model's own table was read.
+    """Open a table with the reading settings stored in a fitted model.
 
     The model stores the names of the columns, the columns to leave out, and the texts of missing values. Columns in
     ``others`` are not left out. A column is read as text if the model learned text.
@@ -233,7 +233,7 @@ def with_dependence(
     """Fit with the dependence of the settings; return the parameters and the model.
 
     The default, "auto", adds no dependence in four cases: the estimate is a plug-in, ``columns`` is "grow", there is an
-    unknown class, or exponents cannot be learned. The reason for adding no dependence is printed on stderr.
+    unknown class, or exponents cannot be learned. If exponents cannot be learned, the reason is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

@@ -93,9 +93,7 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed; yield the list of arrived
-    signals.
-    """
+    """Let SIGTERM act like Ctrl-C, so that half-written files are removed; yield the received signals."""
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield arrived

@@ -125,7 +125,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Texts of missing values in ``column``."""
+    """The texts of ``na`` that apply to ``column``."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -137,7 +137,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Name the source and the last row read in an error of Arrow."""
+    """Add the source and the last row read to an error of Arrow."""
     import pyarrow as pa
 
     try:

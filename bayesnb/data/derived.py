@@ -53,8 +53,8 @@ class Derived:
 def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
-    Naive Bayes cannot learn a class border between two columns, such as opening price = closing price, unless their
-    difference or ratio is a column. All columns are cut into intervals. A derived column must have more evidence than
+    Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
+    of the columns is a feature. All columns are cut into intervals. A derived column must have more evidence than
     either source column. The best derived columns are added one by one to naive Bayes with a Gaussian per column. A
     column is kept if it improves the exact leave-one-out log score.
 

@@ -324,7 +324,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a column of levels; ``ValueError`` if the column holds text in one table and numbers in another."""
+    """The kind of a categorical column; ``ValueError`` if one table holds text and the other numbers."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(

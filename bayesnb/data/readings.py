@@ -151,8 +151,8 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 class Number(Reading):
     """A column of numbers with a unit: a currency before or after the number, a percent sign, or another unit.
 
-    By default, columns are read as ``Number`` if all cells have the same unit. Specify ``Number`` if the cells do not
-    show the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
+    By default, columns are read as ``Number`` if all cells have the same unit. Specify ``Number`` if the decimal mark
+    is ambiguous, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
 
     Parameters
     ----------
@@ -462,8 +462,8 @@ class Date(Reading):
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
         "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations.
-        Month, weekday and hour are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so
-        on.
+        Month, weekday and hour are categorical. The feature columns are called "elapsed of COLUMN", "month of COLUMN"
+        and so on.
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
         03/04/2025, require a format. Years of two digits mean 1969 to 2068, as in POSIX.
@@ -903,7 +903,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """The sorted distinct texts without texts of missing values; empty if some cells are not text."""
+    """The sorted distinct texts, except missing-value markers; empty if some cells are not text."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 

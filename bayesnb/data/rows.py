@@ -153,7 +153,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values of ``wanted``, with columns in place of column names, and the rest of the table.
+    """Return the values of ``wanted``, with column names replaced by columns, and the rest of the table.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """

@@ -50,9 +50,8 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, after readings have replaced columns by feature columns. If ``named``,
-    columns of later tables are found by name, otherwise by position. ``families`` are the families of unspecified
-    columns.
+    ``names`` are the columns of the first table, after readings have replaced columns by feature columns. Columns of
+    later tables are matched by name if ``named``, otherwise by position. ``families`` are the default families by type.
     """
 
     names: Names
@@ -119,7 +118,7 @@ class Schema:
         return through(table, self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """Add the columns that only further rows have, if new columns are allowed."""
+        """Add the columns of ``table`` that are not in the schema, if new columns are allowed."""
         if self.columns == "fixed" or not table.named:
             return self
         joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}

@@ -1,7 +1,7 @@
 """Find one family per column when parts of a table are added.
 
-If a column has no values in one part, it gets the family of the other part. A column of 0 and 1 can later become a
-column of numbers: the counts of 0 and 1 determine every sum over its values.
+A column with values in only one part gets the family of that part. A column of 0 and 1 can later become a column of
+numbers: the counts of 0 and 1 determine every sum over its values.
 """
 
 from __future__ import annotations

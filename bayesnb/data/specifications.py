@@ -328,7 +328,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families. ``None`` makes columns of a type an error.
+    """A family for each type of column, instead of the default families. With ``None``, such columns raise an error.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class ByType:
     zero_one : Family or None
         For columns that hold only the numbers 0 and 1, whatever their dtype.
     sparse : Family or None
-        For a sparse matrix: a family of rows of counts, or Gaussian.
+        For a sparse matrix: ``Multinomial``, ``Gaussian`` or ``GaussianKnownVariance``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Summaries of parts of a table, which can be added.
+"""Additive summaries of parts of a table.
 
 The sum depends neither on the cuts between the parts nor on the order of the parts.
 """

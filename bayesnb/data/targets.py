@@ -25,8 +25,8 @@ NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
 class Target:
     """The labels of rows.
 
-    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` are the classes that the
-    type of the labels declares, even without rows.
+    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` are the categories of a
+    categorical type, including categories without rows.
     """
 
     codes: Array
@@ -42,7 +42,7 @@ class Target:
         Raises
         ------
         ValueError
-            For values that are not class labels, or that are of different kinds.
+            If values are not class labels or have different types.
         """
         if distinct.dtype.kind in "SO":
             _require_no_bytes(distinct)

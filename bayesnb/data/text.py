@@ -143,8 +143,8 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. A table that is read in parts
-    needs a ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. For a table that is read in
+    parts, pass a ``vocabulary`` instead.
 
     Examples
     --------

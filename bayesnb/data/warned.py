@@ -266,8 +266,8 @@ class ManyClassesWarning(TableRemark):
 
 
 def _warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn if there are many classes. If there are more classes than half the number of rows, scikit-learn has already
-    warned.
+    """Warn if there are many classes. If the number of classes exceeds half the number of rows, scikit-learn has
+    already warned.
     """
     k = len(classes)
     if looks_like_no_class(k, rows) and k <= rows / 2:

@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """Replace the temporary file by ``path`` in errors."""
+    """In errors, name ``path`` instead of the temporary file."""
     try:
         yield
     except OSError as error:

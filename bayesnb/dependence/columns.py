@@ -111,7 +111,7 @@ class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
     ``features`` holds the feature of each column, and ``places`` the position of the column in this feature. ``terms``,
-    (column,), holds the position of each column among all pieces. ``cuts`` holds the intervals of a real column, the
+    (column,), holds the position of each column in :func:`pieces`. ``cuts`` holds the intervals of a real column, the
     levels of a categorical column, or 2 for a column of zeros and ones.
     """
 
@@ -267,9 +267,8 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The standardization of real columns by the mean and standard deviation of the rows from which the cells were
-    chosen. Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of
-    their column.
+    """Means and standard deviations that standardize real columns, from the rows that define the cells. Columns with
+    fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of their column.
     """
 
     columns: Array
@@ -331,7 +330,7 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """From these rows, choose the cells and the pairs of columns that a specification needs.
+        """Use these rows to choose the cells and pairs of columns that a specification needs.
 
         Raises
         ------
@@ -474,7 +473,7 @@ class DependenceStatistics:
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """The counts of the classes at the positions ``classes``; -1 is a class without rows."""
+        """The counts at the class positions ``classes``; -1 stands for a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))

@@ -25,12 +25,12 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Draws ``theta`` of the column parameters given the data; forests are drawn for each row.
+    """Posterior draws ``theta`` of the column parameters; forests are drawn separately for each row.
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
     categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
-    of draws. The drawn probability of x_u given its parent already contains the full uncertainty. So the mean of the
-    density over draws is the posterior predictive density.
+    of draws. The drawn p(x_u | parent's cell) already includes the parameter uncertainty. So the mean of the density
+    over draws is the posterior predictive density.
     """
 
     terms: TermSet

@@ -25,8 +25,8 @@ class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
     ``mean`` is 1 for features (naive Bayes) and forests, 0 for other added terms, and ½ each for a column and its
-    shape. If ``sd`` has several values, the evidence chooses one. With ``by_class``, each exponent has a deviation per
-    class.
+    shape. If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent
+    has a deviation per class.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Layout:
 
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are, in this
-        order, terms, cells, numbers, and the constant. The exponent of the constant is b_c.
+        order, terms, cells, numbers, and the constant. The exponent of the constant is the class offset b_c.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
@@ -145,9 +145,9 @@ class Exponents:
         Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        As ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
+        Like ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
     class_sd : float or tuple of float
-        As ``sd``, for the deviation of a class from the exponent of the feature.
+        Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
         With "class", each class c has an offset b_c. With "cell", each cell of each column has an offset per class,
         too. Cells get no offsets if there would be more of these offsets than rows, or more than 1,000.

@@ -69,7 +69,7 @@ class DrawnTerm:
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
     of the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
-    contribution of each such edge. ``gaps``, (draw, class), is the contribution of all other edges.
+    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the other edges.
     """
 
     parents: Array
@@ -88,8 +88,8 @@ class Forests:
     """The posterior of cell probabilities and of forests. Each class has its own forest, or, if ``shared`` is true, all
     classes have the same forest.
 
-    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds counts of the cells of each column, as a
-    pair with a column of one cell. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is the
+    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds counts for single columns, each paired
+    with an extra column of one cell. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is the
     prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
@@ -384,12 +384,12 @@ class Forests:
         """Yield draws of the term of each row. Each draw has a forest, and probabilities of cells given this forest.
 
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
-        independent of all other edges of the forest (Dawid and Lauritzen 1993). A row needs only the probability of one
-        cell of v, which has a Beta posterior. If ``chosen``, (draw, row), gives a class for each draw and row, the
-        draws are also conditioned on the row with this class. With ``chosen``, the row's ratios (:meth:`log_ratios`)
-        multiply the edge weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean
-        of exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
-        either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
+        independent of all other edges of the forest (Dawid and Lauritzen 1993). Only the probability of the row's cell
+        of v is needed; it has a Beta posterior. If ``chosen``, (draw, row), holds classes, each draw is also
+        conditioned on the row and its chosen class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the
+        edge weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean of exp(drawn
+        term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at either end of
+        an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

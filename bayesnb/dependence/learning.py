@@ -253,8 +253,8 @@ class HeldOutRows:
     fold: Array
 
     def predicted(self, n: int) -> Array | None:
-        """log p(c | x) of all n rows by the average, (row, class). For each row, the members and their weights are
-        learned without the fold of the row. ``None`` unless each row is in one of ``FOLDS`` folds.
+        """log p(c | x) of all n rows under the model average, (row, class). For each row, the members and their weights
+        are learned without the row's fold. ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
         """
         folds = int(self.fold.max()) + 1
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):

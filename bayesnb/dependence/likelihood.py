@@ -6,8 +6,7 @@ v_ct = w_t + d_ct. After the terms come covariates that have the same value for 
 offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is multinomial
 logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
-A *source* is a function without arguments. Each call of a source returns all blocks of :class:`Rows`, for one pass over
-the rows.
+A *source* is a function without arguments. Each call returns all blocks of :class:`Rows` for one pass over the rows.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates that have the same value for all classes. Each covariate has one parameter per class.
 
-    ``cells``, (row, column), is the row's cell in each column with offsets, numbered over all columns; -1 if missing.
-    ``numbers``, (row, number), are standardized numbers; 0 if missing.
+    ``cells``, (row, column), are cell numbers, consecutive over all columns with offsets; -1 if missing. ``numbers``,
+    (row, number), are standardized numbers; 0 if missing.
     """
 
     cells: Array
@@ -188,8 +187,8 @@ def _information_by_pairs(
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, z_c - z_k holds the covariates of class c at the position of d_c, and minus those of
-    class k at the position of d_k.
+    is s_c - s_k. For deviations, z_c - z_k holds the covariates of class c at d_c, and minus the covariates of class k
+    at d_k.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

@@ -78,9 +78,9 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
-    cells, scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If one of the two cells is
-    missing, the column adds the mean of its contributions to d². For a learned row x_i, K(x_i, x_i) is subtracted from
-    both sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
+    cells, scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If either cell is missing, the
+    column adds its mean contribution over pairs of rows. For a learned row x_i, K(x_i, x_i) is subtracted from both
+    sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
@@ -89,7 +89,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        If labels ``left`` are given, each row is left out of the term for its own class.
+        If ``left`` holds the labels of learned rows, the term of each row excludes the row.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -122,8 +122,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) is a sum over columns.
-        The contribution of a column is the integral of its summand.
+        Multiply every d² by t, from 0 to 1. The derivative of ln p(c | x) in t is a sum over columns. The contribution
+        of a column is the integral of its summand.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -162,8 +162,7 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² between rows and learned combinations of cells, (row, place), divided by the mean of d² over pairs of
-        rows.
+        """½ d² of rows and learned cell combinations, (row, combination), divided by the mean d² of row pairs.
 
         In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
         known and otherwise 0, and k' the same for the second cell. A column adds k k' (z - z')² + (1 - k k') e to d²,

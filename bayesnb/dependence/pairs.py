@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace the count of each cell by the count of the larger cell that holds it after ``steps`` refinements."""
+        """Replace the count of each cell by the count of its ancestor after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -85,8 +85,8 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
     If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
-    between classes would count as dependence. With ``by_class``, the strength of the prior is one row per pair of
-    cells, and the Bayes factor is divided by its mean over all permutations of one column within a class. For columns
+    between classes would count as dependence. With ``by_class``, the prior strength is one row per pair of cells. The
+    Bayes factor is divided by its approximate mean over all permutations of one column within each class. For columns
     of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2) (for equal
     margins, see Good 1976, and Canfield and McKay 2010).
     """
@@ -216,8 +216,8 @@ class PairTerm(CellTerm):
     where A' is the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all
     classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing, see MacKay and
     Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Either column can be refined first,
-    and p(a, b | c) is averaged over these two orders. A row is left out exactly by subtracting its weight from each
-    count n. The frequencies q are held fixed, like the scale of a prior.
+    and p(a, b | c) is averaged over these two orders. Subtracting a row's weight from each count n leaves the row out
+    exactly. Leaving out a row does not change the frequencies q.
 
     ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
     holds the counts of all classes together, for q. ``strength`` is s, in rows.
@@ -331,8 +331,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. A tuple holds whether the first column is refined next, and the
-    numbers of earlier refinements of the refined column and of the other column.
+    """The order in which two columns are refined. A tuple is (whether the first column is refined, earlier refinements
+    of the refined column, earlier refinements of the other column).
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

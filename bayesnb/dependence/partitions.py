@@ -25,7 +25,7 @@ class Partitions:
 
     ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes to
     the right if its interval is at or above the interval of the split, or if it has the level of the split. A row stops
-    if its value in the column of the split is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children
+    at a split if its value in that column is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children
     of k.
     """
 
@@ -85,9 +85,9 @@ class Partitions:
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. The first number of a seed is the sum of the hash keys of
-    the cells. Columns that divide the rows into the same groups have the same first number. If a real column shares its
-    first number with another column, its seed has a second number, from the order of the cells. Columns with equal
-    seeds differ only in names or direction (x or -x).
+    the cells. Seeds of columns that divide the rows into the same groups have the same first number. If the first
+    number of a real column is not unique, its seed has a second number, computed from the order of the cells. Columns
+    with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -152,7 +152,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        With labels ``left``, the term of each row's own class is computed without the row.
+        If row labels ``left`` are given, the term of each row's class excludes the row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

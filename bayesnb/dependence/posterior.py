@@ -164,8 +164,8 @@ def draws(
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
     some chain's position after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the
-    log likelihood. If the contribution of the omitted rows differs by more than ``EXACT`` nats between chains at the
-    end, all steps are repeated with all rows.
+    log likelihood. If, at the end, the contribution of the omitted rows has a standard deviation above ``EXACT`` nats
+    across chains, all steps are repeated with all rows.
 
     Returns
     -------
@@ -317,9 +317,9 @@ class LearnedExponents:
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
     members of a model average. The first member predicts the class frequencies; its exponents, the first row of
-    ``points``, are all 0. The last points and ``posterior`` belong to the member that learns all terms. ``power`` is
-    the power of the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per
-    member.
+    ``points``, are all 0. The last rows of ``points``, and ``posterior``, belong to the member that learns all terms.
+    ``power`` is the power of the averaged probabilities. ``spreads`` holds one Normal per member, over which
+    probabilities are averaged.
     """
 
     spec: Exponents
@@ -355,7 +355,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy with the exponents fixed at their posterior mode or mean.
 
-        In a model average, the mode belongs to the member that learns all terms.
+        The mode of a model average is the mode of the member that learns all terms.
         """
         if point is None:
             return self
@@ -382,7 +382,7 @@ class LearnedExponents:
     ) -> tuple[Array, Array]:
         """The starting mean and precision matrix of the search for a variational Gaussian over ``layout``.
 
-        Parameters that the learned layout shares start at their learned values.
+        Parameters that are also in the learned layout start at their learned values.
         """
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)

@@ -90,7 +90,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged, and no mean differs by more than ``SKEW`` plus Monte Carlo error."""
+        """Whether the chains converged, and all posterior means agree within ``SKEW`` plus Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:

@@ -259,7 +259,7 @@ class Comparison:
         """Plot log loss, Brier score and accuracy of every estimate and dependence, with intervals; the recommended one
         is orange.
 
-        An infinite log loss is an arrow to the right.
+        An arrow to the right marks an infinite log loss.
         """
         from matplotlib.figure import Figure
 

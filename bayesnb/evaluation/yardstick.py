@@ -50,7 +50,7 @@ class World:
         Transforms the drawn rows before methods see them, for example by repeating columns. The transformation must be
         invertible.
     true : bool
-        Whether naive Bayes is true for the transformed rows.
+        Whether the naive Bayes assumption holds for the transformed rows.
     """
 
     features: Mapping[str, Any]
@@ -219,7 +219,7 @@ def yardstick(
     DataFrame ((world, method), ...)
         ``coverage``, ``width``, ``crps`` and ``distance``; their standard errors over tables, ``se_…``; ``level``,
         ``draws`` and ``seconds``, as described in ``docs/how-to/is-your-uncertainty-right.md``; and ``true``, whether
-        naive Bayes is true in the world. The method "exact" returns draws from the exact posterior.
+        naive Bayes holds in the world. The method "exact" returns draws from the exact posterior.
 
     Raises
     ------

@@ -21,8 +21,8 @@ class Dyadic:
 
     The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
     lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two
-    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number that
-    equals a cut belongs to the side away from the head. So negating the column only reverses the order of the
+    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number
+    equal to a cut belongs to the half farther from the head. So negating the column only reverses the order of the
     intervals.
 
     Parameters
@@ -87,7 +87,7 @@ class Dyadic:
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between given edges; each cut divides the remaining edges into halves."""
+        """The intervals between given edges, split recursively at the middle edge."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")

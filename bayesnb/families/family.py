@@ -296,7 +296,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The name of the class, such as "StudentT"; in snake case, the suffix of variable names: mu_student_t."""
+        """The Python class name, such as "StudentT". In snake case, it ends variable names: mu_student_t."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

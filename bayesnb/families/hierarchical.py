@@ -128,7 +128,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
     The level probabilities of each class are shrunk towards pooled probabilities. The shrinkage is stronger if the
     classes differ little (BDA3 5.3, generalized to K levels). θ is integrated out. With ``together``, ln(strength /
-    median) is logistic in all columns, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
+    median) has the same logistic distribution in all columns, with location ~ Logistic(0, 1) and scale ~ HalfNormal(1).
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add one Dirichlet variable per number of levels; return probabilities (..., column, level), padded with 0."""
+    """Add a Dirichlet per distinct number of levels; return (..., column, level) padded with 0."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -309,8 +309,8 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
-    Class means are shrunk towards a common centre. The shrinkage is stronger in classes with few rows, and if the
-    classes differ little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the
+    Class means are shrunk towards a common centre. Shrinkage is stronger if a class has few rows or if the classes
+    differ little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the
     non-centred form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard
     deviation between classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all
     columns.

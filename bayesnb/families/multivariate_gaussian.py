@@ -179,7 +179,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, after its ``weight`` is removed from ``believed`` (0 for rows that were not learned).
+    """Log predictive density of each row after removing ``weight`` (0 if not learned) from ``believed``.
 
     ``squares`` are the squared distances h from ``distances``. NaN if the posterior without the row is improper.
     """
@@ -199,7 +199,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student`` if the row also contributes to Ψ through a scatter that all classes share.
+    """``log_student``, with the row also removed from the scatter in Ψ that all classes share.
 
     ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of
     other classes. The new squared distances are computed with the Sherman-Morrison formula.

@@ -1,4 +1,4 @@
-"""Families of trials: outcomes, and failures before a number of successes."""
+"""Bernoulli, categorical and negative binomial families."""
 
 from __future__ import annotations
 

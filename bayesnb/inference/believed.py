@@ -4,8 +4,8 @@ Conditioning on x gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). So answers about
-a row condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
+The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). So by default,
+results for a row are also conditioned on that row, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` is a pair: the seed of further draws given the row, and the position of ``drawn`` among all parts.
+        ``seed`` is a pair: the seed of draws conditioned on the row, and the position of ``drawn`` among all batches.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)

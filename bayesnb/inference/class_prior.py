@@ -135,8 +135,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Parameters
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
-        Class probabilities, by label or in the order of ``classes_``, are fixed for all rows. A Dirichlet prior is
-        updated with the learned labels. An array (row, class), or a DataFrame with a column per class, holds class
+        Fixed class probabilities for all rows, by label or in the order of ``classes_``. A Dirichlet prior is updated
+        with the learned labels. An array (row, class), or a DataFrame with a column per class, holds class
         probabilities for each row to predict.
 
     Returns

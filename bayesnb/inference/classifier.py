@@ -1,4 +1,4 @@
-"""A fitted model as an immutable object, whose methods are the questions of :mod:`bayesnb.inference.questions`."""
+"""An immutable fitted model; its methods are the questions of :mod:`bayesnb.inference.questions`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Classifier(FittedModel):
 
     If ``expected`` is true, the statistics include expected counts. ``em`` is the result of EM. ``declared`` are the
     classes named by ``classes=`` or by the type of the labels. ``reading`` are options with which the command line
-    reads the file. ``record`` holds the name of the table and the scores at its fit.
+    reads the file. ``record`` holds the name of the learned table and the scores of its rows.
 
     Examples
     --------

@@ -150,7 +150,8 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model into a few arrays for predicting single rows.
 
-    A row takes 1/15 of the time of :meth:`predict_proba`, or 1/100 if :meth:`predict_proba` gets a data frame.
+    Predicting a row is 15 times as fast as :meth:`predict_proba`, or 100 times if :meth:`predict_proba` gets a data
+    frame.
 
     Returns
     -------

@@ -267,7 +267,7 @@ class Conformal:
 def conformal(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by_class: bool = False, method: Method = "full"
 ) -> Conformal:
-    """Calibrate sets of classes with known rows, so that the sets have the requested coverage.
+    """Calibrate prediction sets on known rows, so that the sets have the requested coverage.
 
     The guarantee of the sets assumes only that the rows are exchangeable. See ``docs/how-to/guaranteed-sets.md``.
 

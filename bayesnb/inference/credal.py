@@ -76,11 +76,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """For the smallest J that the priors allow: ln J and its derivative in t, at shares t, (..., row, class)."""
+        """ln J and its derivative in t at shares t, (..., row, class), for the smallest J under the priors."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """For the largest J that the priors allow: ln J and its derivative in t, at shares t, (..., row, class)."""
+        """ln J and its derivative in t, for the largest J that the priors allow, at t (..., row, class)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

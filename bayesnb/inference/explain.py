@@ -381,8 +381,8 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. An unseen level
-        counts as ``missing``, but is shown under ``value``.
+        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. For an unseen
+        level, ``missing`` is true, but ``value`` shows the level.
 
     Notes
     -----

@@ -172,7 +172,7 @@ class Flip:
 
 @question("to know what would change an answer", "why", "checks")
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
-    """How few removed rows, how much contamination, or which power of the priors would change a prediction.
+    """How many removed rows, how much contamination, or which prior power would change a prediction.
 
     If all columns are categorical or 0/1, the number of rows is a proven minimum. If a column is neither categorical
     nor 0/1, rows are removed one by one, and fewer rows may suffice.
@@ -190,9 +190,9 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     -------
     Flip
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
-        bound on the number of rows. ``contamination`` is the smallest weight ε that changes the prediction if every
-        table is mixed with some other table of weight ε. ``prior_power`` is the power nearest to 1 that changes the
-        prediction if all priors are raised to it, as in :func:`sensitivity`.
+        bound on the number of rows. ``contamination`` is the smallest ε that can change the prediction if every
+        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power nearest to 1 that changes
+        the prediction if all priors are raised to it, as in :func:`sensitivity`.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """For each categorical or 0/1 feature: counts of agreeing cells and of known cells, (2, class, column)."""
+    """Posterior concentrations of the row's level and of all levels, (2, class, column), by feature."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

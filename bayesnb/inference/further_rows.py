@@ -147,7 +147,7 @@ def worth_of_rows(
     Notes
     -----
     See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so the loss after many
-    further rows is too large.
+    further rows is overestimated.
 
     References
     ----------
@@ -260,7 +260,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows after which a regret stays at most ``bound``; infinity if ``sizes`` are too small."""
+    """The number of further rows that reduces a regret to ``bound``; infinity if ``sizes`` are too small."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

@@ -90,7 +90,7 @@ class Independence:
     def advice(self) -> str | None:
         """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
-        "pairwise" needs a dependent pair with a significant score by Bonferroni's bound. "weighted" needs log-odds that
+        "pairwise" is advised if a dependent pair has a significant score (Bonferroni), otherwise "weighted" if log-odds
         are too large or too small.
         """
         found = self.dependent

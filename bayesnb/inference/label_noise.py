@@ -102,8 +102,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i by a model that was fitted without row i. If classes
-    overlap, some right labels are improbable too. The expected number of right labels that are improbable follows from
-    the values p_i. If more labels are improbable than expected, the excess is attributed to wrong labels.
+    overlap, some right labels are improbable too. The expected number of improbable correct labels is computed from the
+    p_i. If improbable labels exceed the expected number, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. If there is a note, the number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels. With a ``note``, it is a rough lower bound."""
     if note:
         return f"About {expected:.1f} or more of {n} labels are expected to be wrong: {note}."
     return (
@@ -224,7 +224,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -----
     ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. Each label
     is wrong with probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform
-    from 0 to 1/2. A Gibbs sampler draws the right labels, ε and the parameters jointly.
+    from 0 to 1/2. A Gibbs sampler draws the true labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not

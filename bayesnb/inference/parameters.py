@@ -131,7 +131,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) of squares and products of columns, except zero weights."""
+    """Nonzero weights, (class,), of squares and products of columns."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
@@ -209,7 +209,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     ------
     ValueError
         If the log-odds are not linear. For example, the variance of a Gaussian differs between classes (without
-        ``quadratic``), or the predictive is not a plug-in (use ``estimate="mean"``).
+        ``quadratic``), or the posterior predictive is not a plug-in (use ``estimate="mean"``).
 
     References
     ----------

@@ -73,7 +73,7 @@ class Checked:
 
 
 def rounding(x: Array) -> tuple[float, float]:
-    """The unit to which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
+    """The rounding unit and the smallest number; (0, 0) if the numbers were not rounded.
 
     The unit is the smallest distance between two different numbers, if all distances are multiples of it.
     """
@@ -167,7 +167,7 @@ def _longest_run(x: Array) -> Array:
 
 
 def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
-    """The dependence of every two columns, over the rows in which neither cell is missing."""
+    """The dependence of each pair of columns, over the rows in which neither cell is missing."""
     # Two columns of numbers have a correlation, and two columns of levels a mutual information in nats. Numbers and
     # levels have a correlation ratio, the square root of the share of the variance between levels.
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
@@ -213,7 +213,7 @@ def _correlations(x: Array, known: Array) -> Array:
 
 
 def _informations(hot: Array, starts: Array) -> Array:
-    """Mutual information of categorical columns, (table, column, column), from one indicator per level."""
+    """Mutual information of categorical columns, (table, column, column), from one-hot encoded levels."""
     joint = np.swapaxes(hot, 1, 2) @ hot
     rows = np.add.reduceat(joint, starts, axis=2)  # the counts of each level where the second column is known
     n = np.add.reduceat(rows, starts, axis=1)

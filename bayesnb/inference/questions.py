@@ -24,7 +24,7 @@ type Group = Literal["predict", "how sure", "why", "what to do", "is the model r
 type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 
 MODULES: Mapping[Module, str] = {
-    "checks": "Checks of the assumptions of a fitted model against rows.",
+    "checks": "Checks of a fitted model's assumptions on given rows.",
     "deploy": "A fitted model in production: large tables, single rows, and new class frequencies.",
     "design": "Which columns to ask for, which rows to label, the value of further rows, and plug-in regret.",
     "draws": "Draws from a fitted model: new rows, and class probabilities.",
@@ -39,7 +39,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The static type of a question, which is both a function and a method of a model."""
+    """The static type of a question, as a function and as a method of a model."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -78,8 +78,8 @@ class Shown:
 class Question:
     """One question: a row of the table of questions.
 
-    ``want`` ends a sentence that begins with "If you want", under the heading ``group``. ``module`` is the public
-    module of a function, ``None`` for a method. ``columns`` holds the meaning of each column, for a legend.
+    ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
+    function, ``None`` for a method. ``columns`` holds the meaning of each column, for a legend.
     """
 
     name: str

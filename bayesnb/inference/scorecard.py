@@ -75,7 +75,7 @@ class Scorecard:
         the expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the
         class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. A last column counts impossible rows, if there are any.
+        Numbers of rows. A last column counts rows with probability 0 under every class, if any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
         the rows predicted as a class that belong to it; each with its interval.
@@ -118,8 +118,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If the expected log loss is inside or within 0.001 nats of the interval, the expected accuracy is compared with
-        the interval of the accuracy.
+        If the expected log loss is in the interval, or less than 0.001 nats outside, the expected accuracy is compared
+        with the interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

@@ -64,8 +64,8 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     -------
     auc : float
         With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
-        the first class. Ties count half. With more classes, the mean over all pairs of classes that have rows (Hand and
-        Till 2001). NaN if the number of classes that have rows is below 2 or above ``MOST_CLASSES``.
+        the first class. Ties count half. With three or more classes, the mean area over all pairs of classes with rows
+        (Hand and Till 2001). NaN if the number of classes that have rows is below 2 or above ``MOST_CLASSES``.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
         Σ_i w_i, with sums over the rows i of class c. The influences are the centred placements of DeLong et al.

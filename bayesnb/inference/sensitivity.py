@@ -256,8 +256,8 @@ def sensitivity(
         ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the rows, of the largest change of a
         class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
-        values are signed changes of the probability of the predicted class. All changes are derivatives at the power 1,
-        scaled to a doubling of the power.
+        values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
+        log2 of the power, at power 1.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale.
+    The scale of a prior that was scaled to the data does not change.
 
     Examples
     --------

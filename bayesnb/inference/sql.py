@@ -121,7 +121,7 @@ def number(value: float) -> str:
 
 
 def name(column: Any) -> str:
-    """A column's name as SQL quotes it."""
+    """The column name, quoted for SQL."""
     return '"' + str(column).replace('"', '""') + '"'
 
 
@@ -322,7 +322,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for names that the database confuses, or accepts even if there is no such column."""
+        """Raise ``ValueError`` if the database equates two names, or if a name is a pseudo-column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

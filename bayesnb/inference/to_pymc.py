@@ -42,8 +42,8 @@ def to_pymc(
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
-        * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
-          textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
+        * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not
+          missing. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
         * "sufficient", the default without rows: the sufficient statistics. The sampling time does not grow with the
           number of rows, but there are no replicated rows and no log likelihood per row.
     stage : {"parameters", "exponents"}

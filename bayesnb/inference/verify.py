@@ -61,7 +61,8 @@ def verify(
     Agreement
         ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
     Verdict
-        For the exponents: ``.agrees``, ``.parameters`` (a table) and ``.probability``. ``str`` gives a summary.
+        With ``stage="exponents"``: ``.agrees``, ``.parameters`` (a table) and ``.probability``. ``str`` gives a
+        summary.
 
     Raises
     ------

@@ -52,11 +52,11 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the next reader and the uniform numbers of the values ``x``, (row,).
+        """Return the updated reader and the uniform numbers of the values ``x``, (row,).
 
         The uniform numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance``, (row,), are random numbers that spread a value of positive probability over an interval.
+        ``chance``, (row,), holds uniform random numbers that place a value of positive probability in its interval.
         """
 
 
@@ -312,7 +312,7 @@ class Watch:
     rows: int = 0
 
     def update(self, X: Any, y: Any = None) -> Watch:
-        """A new watch after further rows, in the order of the stream.
+        """A new watch, updated with the next rows of the stream in order.
 
         Parameters
         ----------
@@ -483,9 +483,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
-    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If a column of levels
-    has no categorical type, √n of the n learned rows of each class are set aside. Levels absent from these set-aside
-    rows, such as new levels, are merged into one. ``y`` must be true labels, not predicted classes.
+    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If a column's levels
+    are not declared by its type or family, √n of the n learned rows per class are set aside. Levels absent from these
+    set-aside rows, such as new levels, are merged into one. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

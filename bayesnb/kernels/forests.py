@@ -59,8 +59,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """The steps of :func:`log_forests`.
 
-    For each eliminated node k: the log weights of the edges of k, and the fraction of each weight of the next graph
-    that comes from a path through k.
+    For each eliminated node k: the log weights of its edges and, for each edge of the next graph, the fraction of its
+    weight from the path through k.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -93,11 +93,11 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
     """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
-    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. Instead, the elimination of
-    :func:`log_forests` is run backwards, which integrates the walks out. Edges are directed to the root; the parent of
-    a root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
+    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function reverses the
+    elimination of :func:`log_forests`, so the walks are integrated out. Edges are directed to the root; the parent of a
+    root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
     replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
-    Let S be the set of nodes i whose edge i → j replaces i → k → j, so that k is the parent of i. The parent of k is a
+    Let S be the set of nodes i with an edge i → j that replaces i → k → j. Their parent is k. The parent of k is a
     random node j not below S, drawn with probability proportional to w_kj. The reason is Cayley's formula for forests:
     over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj /
     e^t over the nodes j that are not below S.

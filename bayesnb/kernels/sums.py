@@ -126,8 +126,8 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     """Weight of each combination of cells of two columns, (class, combination), one pair of columns after another.
 
-    A code of -1 is not counted; ``codes`` are (column, row). ``sizes`` (column,) are numbers of cells. ``columns``
-    (pair, 2) holds the pairs of columns.
+    Codes of -1 are ignored; ``codes`` are (column, row). ``sizes`` (column,) is the number of cells per column.
+    ``columns`` (pair, 2) holds the pairs of columns.
     """
     if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)

@@ -29,9 +29,9 @@ def grow(
 
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
-    the keys of the rows on both sides breaks ties. If several adjacent cuts divide the rows in the same way, the middle
-    cut is made. If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are
-    equally close, hashes of the rows break the tie.
+    row keys breaks ties between cuts. If several adjacent cuts divide the rows in the same way, the middle cut is made.
+    If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
+    hashes of the rows break the tie.
 
     A column is not cut if two cuts have equal hashes, or if two middle cuts are equally close and both sides have equal
     sums of keys. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend
@@ -263,8 +263,8 @@ def answer(
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
-    such trees are skipped. In the remaining trees, the ``weight`` of the row is subtracted at every node on its path.
-    If the cell of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are
+    such trees are skipped. In trees grown without the row, its ``weight`` is subtracted at every node on its path. If
+    the cell of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are
     (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output.
     The remaining arrays are as in :func:`weigh`.
     """

@@ -1,6 +1,6 @@
 """Numbers represented as the sum of two floats.
 
-The rounding error of a sum or a product of two floats is exactly a float (Knuth, TAOCP 4.2.2, and Dekker 1971).
+The rounding error of a sum or product of two floats is itself a float (Knuth, TAOCP 4.2.2, and Dekker 1971).
 """
 
 from __future__ import annotations

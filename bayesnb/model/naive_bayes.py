@@ -193,11 +193,11 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows that count in every class; ``r``, (row, class), holds their weights."""
+        """Statistics of rows that belong to every class, with the weights ``r``, (row, class)."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The priors, as a posterior of no rows. The statistics only set the scale of the priors.
+        """The priors, as a posterior given no rows. The statistics only set the scale of the priors.
 
         ``n`` is the number of prior draws of a sampled feature.
         """
@@ -285,11 +285,11 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """What a model file holds of this posterior besides its statistics."""
+        """The data that a model file stores besides the statistics."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Raise an error unless the posterior follows from the statistics."""
+        """Raise an error unless the statistics determine the posterior."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -368,7 +368,7 @@ class Posterior:
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
         """The keys of the random numbers of each feature's columns, for :class:`CommonDraws`.
 
-        A key is a pair of integers. The first is 2 more than the position of the feature in the model. The second
+        A key is a pair of integers. The first integer is 2 plus the position of the feature in the model. The second
         integer is the column's position in the feature.
         """
         width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
@@ -401,7 +401,7 @@ class Posterior:
 
         For each draw and row, a class c is drawn from p(c | x, D). The parameters of class c are then drawn given the
         data and the row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
-        p(cell | draw). The log-likelihood of features that ``drawn`` lacks is drawn per cell.
+        p(cell | draw). If ``drawn`` lacks a feature, the feature's log-likelihood is drawn per cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -483,7 +483,7 @@ class Posterior:
         """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled
         feature.
 
-        The result is exact for conjugate features. A prior that was scaled to the data keeps its scale.
+        The result is exact for conjugate features. Priors scaled to the data are not rescaled without row i.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)

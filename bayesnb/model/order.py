@@ -32,8 +32,8 @@ class Order:
     key of a column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its
     label. The hash of a cell combines the keys of the cell and its column. Then the key of each cell is combined with
     the summed keys of all rows with the same value in this column. Keys of rows and of cells are recomputed alternately
-    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two values add nothing. A
-    row of weight 2 counts as two rows.
+    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are
+    ignored. A row of weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -103,9 +103,8 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw rows at random, but not more than ``most``; return their positions, weights and ranks in random order.
 
-        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Rows with equal ranks must be
-        treated alike: they differ at most in the names of columns or levels, or in the direction of a column of numbers
-        (x or -x).
+        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Treat rows with equal ranks
+        alike: they differ at most in the names of columns or levels, or in the sign of a numeric column.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -183,7 +182,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, a hash of the sums over lower and over higher cells, regardless of their order."""
+    """For each cell, a symmetric hash of two sums: over lower cells and over higher cells."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

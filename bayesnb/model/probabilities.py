@@ -139,7 +139,7 @@ class Evidence:
 
 
 class NoClosedFormError(RefusedError):
-    """A question needs the closed form of the posterior, but a model from :func:`bayesnb.from_draws` has only draws.
+    """A method needs a closed-form posterior, but a model from :func:`bayesnb.from_draws` has only draws.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The same error about another question, ``what``."""
+        """The error that the question ``what`` raises."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -52,10 +52,10 @@ class Contents:
 
     ``configuration`` holds the parameters of the estimator, and ``target`` the name of the class column. ``reading``
     holds the columns that the command line ignored, and the texts of missing values. ``expected`` is true if unlabelled
-    rows were counted by their responsibilities. ``declared`` are classes that exist even without rows. ``draws`` are
-    the draws of the sampled features. ``drawn`` holds the draws of all parameters of a model from ``from_draws``.
-    ``record`` holds the name of the table and the scores of its rows, if the command line fitted the model; further
-    rows empty it. ``hash``, 64 hexadecimal digits, is the digest of all other fields. ``version`` is the version of
+    rows were counted by their responsibilities. ``declared`` classes exist even without rows. ``draws`` are the draws
+    of the sampled features. ``drawn`` holds the draws of all parameters of a model from ``from_draws``. ``record``
+    holds the name of the table and the scores of its rows, if the command line fitted the model. Learning more rows
+    clears ``record``. ``hash``, 64 hexadecimal digits, is the digest of all other fields. ``version`` is the version of
     bayesnb that wrote the file.
     """
 
@@ -164,7 +164,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def content_hash(path: str | os.PathLike) -> str:
-    """The content hash of a model file, or ""."""
+    """The content hash of a model file, or "" if the file does not exist."""
     return read(path).hash if Path(path).exists() else ""
 
 

@@ -37,7 +37,7 @@ def marker_of(c: int) -> str:
 
 
 def plain(text: Any, most: int = 32) -> str:
-    """Escape a name for matplotlib, as one line without mathematics."""
+    """Escape a name for matplotlib, as one line without mathtext."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
     words = words if len(words) <= most else words[: most - 1] + "…"
     # A legend ignores labels that begin with an underscore.

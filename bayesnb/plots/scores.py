@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
-    """Plot how often predictions are true at each confidence, with a histogram of confidences.
+    """Plot how often predictions are correct at each confidence, with a histogram of confidences.
 
     Parameters
     ----------

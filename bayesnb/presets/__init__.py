@@ -112,9 +112,9 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To get equal numbers, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. With R's
-    default threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or
-    with a density that underflows to 0.
+    To reproduce the numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. With R's default
+    threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or with a
+    density that underflows to 0.
 
     In R, convert text to factors; otherwise, ``laplace`` gives probabilities that sum to more than 1.
 

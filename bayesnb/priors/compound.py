@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """Independent parts, all of which together generate each cell.
+    """Independent parts that jointly generate each cell.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def laplace(cls, alpha: float = 1.0) -> Self:
-        """α imaginary rows of each outcome."""
+        """A pseudo-count of α for each outcome."""
 
     @classmethod
     @abstractmethod

@@ -58,7 +58,7 @@ class Gamma(Prior):
 
     @classmethod
     def unit_information(cls, events: float = 1.0) -> Gamma:
-        """``events`` imaginary events at the rate of the whole column."""
+        """A prior worth ``events`` events at the rate of the whole column."""
         return cls(events, None)
 
     @classmethod

@@ -355,7 +355,7 @@ class RoundedNormal(Prior):
 
     The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
     The interval of a value is [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to
-    the nearest.
+    the nearest unit.
 
     Parameters
     ----------
@@ -488,7 +488,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """A lower bound of t: if no rows were learned, ``along`` does not exist below it."""
+        """A lower bound of t: without learned rows, ``along`` is undefined for smaller t."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

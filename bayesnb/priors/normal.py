@@ -1,4 +1,4 @@
-"""The prior of the mean of a Normal, and its base class.
+"""The Normal prior of the mean μ of a Normal, and the base class for priors of μ.
 
 A location is a sum of two floats, so that values far from 0 keep their digits.
 """
@@ -22,7 +22,7 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of the mean μ of a Normal, perhaps with other parameters.
+    """A prior of parameters of a Normal that include the mean μ.
 
     The location of μ is the sum of two floats, m + low.
     """

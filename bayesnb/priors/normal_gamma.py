@@ -212,12 +212,12 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalGamma:
-        """``rows`` imaginary rows with the mean and variance of the whole column."""
+        """A prior worth ``rows`` rows with the mean and variance of the whole column."""
         return cls(None, rows, rows / 2, None)
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior with three learned factors, which multiply κ, both a and b, and only b.
+        """The unit information prior with three learned factors: of κ, of both a and b, and of b alone.
 
         All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
         logarithm of each factor is Normal(0, 1).

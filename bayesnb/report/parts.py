@@ -75,8 +75,8 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content. A text in the content is a paragraph. ``lead`` is the first sentence, which states the
-    answer. ``finding`` is a sentence for the list of findings. A ``folded`` section is shown on demand in HTML.
+    """A heading and its content. Each string in ``parts`` is a paragraph. ``lead`` is the first sentence, which states
+    the answer. ``finding`` is a sentence for the list of findings. A ``folded`` section is shown on demand in HTML.
     """
 
     title: str
@@ -182,8 +182,8 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    The columns ``lower`` and ``upper`` are the interval of the preceding column, or of a column ``median`` between
-    ``lower`` and ``upper``. A column ``se`` or ``x_se`` is the standard error of the preceding column.
+    ``lower`` and ``upper`` are the interval of the column ``median`` if there is one, otherwise of the preceding
+    column. A column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

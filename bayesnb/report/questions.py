@@ -1,4 +1,4 @@
-"""Build sections of the report, and screens of commands, from questions about the table and their answers.
+"""Build report sections and command output from answers to questions about the table.
 
 :class:`bayesnb.inference.questions.Shown` defines the heading, the sentence, the table and the picture.
 """

@@ -63,7 +63,7 @@ def sample(
     Parameters
     ----------
     alone : Posterior
-        The posterior given only the labelled rows; it has all classes.
+        The posterior for all classes, given only the labelled rows.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     draws, chains : int

@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Which entries of the scatter involve only columns in ``some`` (class, column)."""
+        """Whether each entry of the scatter involves only columns selected by ``some``, (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,8 @@ from bayesnb.data.text import warn_of_own_words
 from bayesnb.data.warned import warn_of_table, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
-from bayesnb.inference.believed import require_prior
+from bayesnb.families.sampled import Draws
+from bayesnb.inference.believed import Believed, require_point, require_prior
 from bayesnb.inference.classifier import Classifier
 from bayesnb.model import DrawnPosterior, Statistics, estimate_rule
 from bayesnb.modelfile import document
@@ -452,14 +453,22 @@ def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema 
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
-def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
+def believed(
+    settings: EstimatorParameters,
+    before: Classifier | None,
+    learned: Learned,
+    draws: Mapping[Any, Draws] | None = None,
+    **others: Any,
+) -> Classifier:
     """The classifier that follows from ``learned`` under the priors and the estimate in ``settings``.
 
-    The target, EM result and exponents of ``before`` are kept. ``others`` are further fields of the classifier.
+    The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.
+    ``others`` are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
-    classes = with_named(learned.classes, [*declared, *schema.model(label).named_classes(labels_of(learned.classes))])
+    model = schema.model(label)
+    classes = with_named(learned.classes, [*declared, *model.named_classes(labels_of(learned.classes))])
     if before is not None:
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
@@ -471,13 +480,14 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
             label=label.unknown,
             unknown=Cure("unknown", label.unknown),
         )
-    statistics = learned.statistics.arranged(schema.features)
     schema.require_words()
+    # These checks come first, because sampling a feature takes long.
     if settings.dependence is not None:
-        dependent.require_exact(schema.model(label))  # Check first, because sampling a feature takes long.
-    asked = asked_with(settings.absent, settings.unlabelled, settings.random_state)
-    others |= asked | {"declared": declared}
-    made = Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
+        dependent.require_exact(model)
+    require_point(model, settings.estimate)
+    posterior = Believed(model.posterior(learned.statistics.arranged(schema.features), draws))
+    others |= asked_with(settings.absent, settings.unlabelled, settings.random_state) | {"declared": declared}
+    made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, **others)
     if before is None or before.dependence is None or settings.dependence is None:
         return made
     if new := schema.features.keys() - before.schema.features.keys():

@@ -14,7 +14,6 @@ from bayesnb.cli.rows import asked_rows, frame_of
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
-from bayesnb.estimates import ESTIMATES
 from bayesnb.progress import counted
 
 if TYPE_CHECKING:
@@ -61,6 +60,7 @@ def compare(
     from bayesnb import design
     from bayesnb.evaluation import comparison
     from bayesnb.inference.questions import QUESTIONS
+    from bayesnb.model import ESTIMATES
     from bayesnb.report import scores
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import section_of
@@ -168,7 +168,7 @@ def _answer_of(
     clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
     others: Mapping[str, Classifier | str],
 ) -> dict[str, Any]:  # fmt: skip
-    from bayesnb.model import ImpossibleRowError
+    from bayesnb.model import ESTIMATES, ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
     from bayesnb.wording import RefusedError
 

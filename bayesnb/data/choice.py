@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.special import log_softmax
 
 from bayesnb.data.columns import Column
+from bayesnb.data.encoders import Origin
 from bayesnb.data.inferring import inferred, named_columns
-from bayesnb.data.origin import Origin
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries, label_prior

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
-from bayesnb.data.encoders import Feature, UnseenPolicy, in_place
-from bayesnb.data.origin import Origin, OriginKind
+from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place
 from bayesnb.data.readings import Reading, default_reading, is_temporal
 from bayesnb.data.specifications import (
     BY_TYPE,
@@ -25,17 +24,16 @@ from bayesnb.data.specifications import (
     entries,
     name_of,
     specified_readings,
-    together,
-    together_name,
 )
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, are_sentences
-from bayesnb.families.columns import BAG, LEVELS, united
+from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
 SPECIFIED = Origin("specified")
@@ -293,6 +291,33 @@ def grouped(
     sides["flags" if sides["x"] else "x"] = [n for n, kind in kinds.items() if TYPES.get(kind, kind) != "number"]
     of = {name: (tuple(columns), Origin(kinds[columns[0]])) for name, columns in sides.items() if columns}
     return {name: (families.of(TYPES.get(o.kind, o.kind), columns), columns, o) for name, (columns, o) in of.items()}
+
+
+def together_name(family: Family) -> str:
+    """Name of a joint feature."""
+    return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
+
+
+def together(
+    found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
+) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
+    """Make one feature of the columns that a family reads together."""
+    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
+    if not shared:
+        return found
+    rest = {name: spec for name, spec in found.items() if name not in shared}
+    while shared:
+        family = next(iter(shared.values()))[0]
+        names = tuple(name for name, spec in shared.items() if same(spec[0], family))
+        origins = {shared[name][2] for name in names}
+        why = origins.pop() if len(origins) == 1 else Origin("number")
+        key = together_name(family)
+        key = key if key not in rest or key in found else f"{key} 2"
+        if key in rest:
+            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
+        rest[key] = (family, names, why)
+        shared = {name: spec for name, spec in shared.items() if name not in {*names}}
+    return rest
 
 
 TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}

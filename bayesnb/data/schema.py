@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, UnseenPolicy, encode, in_place, require_one_kind
+from bayesnb.data.encoders import (
+    OF_NUMBERS,
+    Feature,
+    Origin,
+    OriginKind,
+    UnseenPolicy,
+    encode,
+    in_place,
+    require_one_kind,
+)
 from bayesnb.data.inferring import (
     as_read,
     completed,
@@ -27,7 +36,6 @@ from bayesnb.data.inferring import (
     through,
     with_words_of_both,
 )
-from bayesnb.data.origin import NUMBERS, Origin, OriginKind
 from bayesnb.data.readings import Reading
 from bayesnb.data.specifications import BY_TYPE, ByType, by_type_of, entries
 from bayesnb.data.tables import Table
@@ -137,22 +145,24 @@ class Schema:
         table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
-        loose = {c: own[c] for f in self.features.values() if f.origin.kind in NUMBERS for c in f.columns if c in own}
+        loose = {
+            c: own[c] for f in self.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own
+        }
         loose = {column: name for column, name in loose.items() if name in table.place}
         found = kinds_of(table, loose.values()) if loose and not table.sparse else {}
-        kinds = {column: found[name] for column, name in loose.items() if found.get(name) in NUMBERS}
+        kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
         known = self.with_kinds(kinds)
         first = {
             n: found[n] for n, f in known.features.items() if f.origin.kind == "nothing" and n in found and by_name
         }
-        rest = {n: kind for n, kind in first.items() if kind not in NUMBERS}
+        rest = {n: kind for n, kind in first.items() if kind not in OF_NUMBERS}
         if not rest:
             return known
         new = inferred(table.only(rest), self.families, self.unseen, None)
         return replace(known, features={**known.features, **new})
 
     def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
-        loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
+        loose = {name: f for name, f in self.features.items() if f.origin.kind in OF_NUMBERS}
         was = {column: f for f in loose.values() for column in f.columns}
         wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
         if not any(_changes(was[column].origin, kind) for column, kind in wanted.items()):

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.encoders import Feature
-from bayesnb.data.origin import NUMBERS, Origin, OriginKind
+from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind
 from bayesnb.data.schema import Schema
 from bayesnb.families.family import Family
 from bayesnb.families.trials import BinaryCounts
@@ -31,7 +30,7 @@ def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():
-        kinds[column] = max(kinds.get(column, kind), kind, key=NUMBERS.index)
+        kinds[column] = max(kinds.get(column, kind), kind, key=OF_NUMBERS.index)
     a, b = _arranged(*a, kinds), _arranged(*b, kinds)
     for name, mine in a[0].features.items():
         theirs = b[0].features.get(name)
@@ -60,7 +59,7 @@ def _filled(a: Counted, b: Counted) -> Counted:
     (schema, statistics), features, counted = a, {}, {}
     for name, theirs in b[0].features.items():
         mine = schema.features.get(name)
-        if mine is not None and _blank(mine) > _blank(theirs) and theirs.origin.kind not in NUMBERS:
+        if mine is not None and _blank(mine) > _blank(theirs) and theirs.origin.kind not in OF_NUMBERS:
             features[name] = theirs
             counted[name] = b[1].features[name].take([-1] * len(statistics.labels))
     if not features:
@@ -72,7 +71,7 @@ def _filled(a: Counted, b: Counted) -> Counted:
 def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
     kinds: dict[Any, OriginKind] = {}
     for name, feature in schema.features.items():
-        if feature.origin.kind not in NUMBERS or name not in statistics.features:
+        if feature.origin.kind not in OF_NUMBERS or name not in statistics.features:
             continue  # A merged schema has features of the other model, too.
         for column, seen in zip(feature.columns, statistics.features[name].seen().any(0), strict=True):
             # Columns of an array are one feature, whose first column may have no values.

@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.data.origin import Origin
 from bayesnb.data.readings import READINGS, Reading
 from bayesnb.data.text import Text
 from bayesnb.families import families
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, LogNormal
@@ -26,7 +25,6 @@ from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, class_prior
-from bayesnb.statistics.statistic import same
 from bayesnb.wording import items_of, meant_of_all, require_choice, require_whole
 
 
@@ -402,33 +400,6 @@ BY_TYPE = ByType()
 def _default(kind: str) -> str:
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
-
-
-def together_name(family: Family) -> str:
-    """Name of a joint feature."""
-    return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
-
-
-def together(
-    found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
-) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Make one feature of the columns that a family reads together."""
-    shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
-    if not shared:
-        return found
-    rest = {name: spec for name, spec in found.items() if name not in shared}
-    while shared:
-        family = next(iter(shared.values()))[0]
-        names = tuple(name for name, spec in shared.items() if same(spec[0], family))
-        origins = {shared[name][2] for name in names}
-        why = origins.pop() if len(origins) == 1 else Origin("number")
-        key = together_name(family)
-        key = key if key not in rest or key in found else f"{key} 2"
-        if key in rest:
-            raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
-        rest[key] = (family, names, why)
-        shared = {name: spec for name, spec in shared.items() if name not in {*names}}
-    return rest
 
 
 def families_by_name() -> dict[str, Any]:

@@ -16,9 +16,8 @@ import pandas as pd
 
 from bayesnb.data.choice import Reasons, with_reasons
 from bayesnb.data.columns import Column, Names
-from bayesnb.data.encoders import Feature, in_place
+from bayesnb.data.encoders import Feature, Origin, in_place
 from bayesnb.data.inferring import as_read, named_levels, present, readings_in, through
-from bayesnb.data.origin import Origin
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike

@@ -21,8 +21,8 @@ from bayesnb.data.text import warn_of_texts
 from bayesnb.data.warned import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
-from bayesnb.families.sampled import Draws, LeftOut
-from bayesnb.inference.believed import Believed, require_point
+from bayesnb.families.sampled import LeftOut
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.methods import FittedModel
 from bayesnb.model import (
     Data,
@@ -35,7 +35,6 @@ from bayesnb.model import (
     Statistics,
 )
 from bayesnb.priors import Array
-from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
@@ -76,30 +75,6 @@ class Classifier(FittedModel):
     absent: str = "error"
     unlabelled: Any = None
     seed: Any = None
-
-    @classmethod
-    def of(
-        cls,
-        schema: Schema,
-        statistics: Statistics,
-        classes: Array,
-        label: LabelPrior,
-        estimate: Estimate = "predictive",
-        draws: Mapping[Any, Draws] | None = None,
-        **others: Any,
-    ) -> Classifier:
-        """A classifier from sufficient statistics and a class prior. Features with ``draws`` are not sampled again.
-
-        Raises
-        ------
-        ValueError
-            If the estimate is unknown or does not exist for these data.
-        """
-        model = schema.model(label)
-        # Check this before any feature is sampled, because sampling is slow.
-        require_point(model, estimate)
-        believed = Believed(model.posterior(statistics, draws)).with_estimate(estimate)
-        return cls(schema, believed, classes, **others)
 
     def __repr__(self) -> str:
         return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"

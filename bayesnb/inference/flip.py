@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.targets import labels_of
-from bayesnb.estimates import estimate_rule
 from bayesnb.families.columns import at_levels, dense_cells
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sensitivity import factors
-from bayesnb.model import Data
+from bayesnb.model import Data, estimate_rule
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.estimates import ESTIMATES, Estimate
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Events, Exponential, Poisson
 from bayesnb.families.trials import BinaryCounts, CategoryCounts
@@ -29,7 +28,7 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.sample import drawn_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
-from bayesnb.model import Data, Parameters, Posterior, Statistics, part_of, probabilities
+from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, part_of, probabilities
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.membership import Labels

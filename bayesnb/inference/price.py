@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import rel_entr
 
-from bayesnb.estimates import ESTIMATES
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.sample import rows_to_ask
-from bayesnb.model import Data, probabilities
+from bayesnb.model import ESTIMATES, Data, probabilities
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError
 

@@ -14,12 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.estimates import EstimateRule, estimate_rule
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
 from bayesnb.inference.sample import rows_to_ask
-from bayesnb.model import Data, Posterior, normalize
+from bayesnb.model import Data, EstimateRule, Posterior, estimate_rule, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.priors import (
     Beta,

@@ -22,20 +22,16 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded product a b, and its rounding error; the absolute values of a and b must be below 2^990."""
     product = a * b
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    # Each float is split into two floats with at most 26 significant bits (Veltkamp 1968).
+    scaled_a, scaled_b = 134_217_729.0 * a, 134_217_729.0 * b
+    a_high, b_high = scaled_a - (scaled_a - a), scaled_b - (scaled_b - b)
+    a_low, b_low = a - a_high, b - b_high
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low
 
 
 def rounded_once(a: float, b: float, c: float) -> float:
     """a b + c, rounded only once (a fused multiply-add), in compiled loops."""
     raise NotImplementedError
-
-
-def _halves(a: Array) -> tuple[Array, Array]:
-    """Split a float into a sum of two floats with at most 26 significant bits each (Veltkamp 1968)."""
-    scaled = 134_217_729.0 * a
-    high = scaled - (scaled - a)
-    return high, a - high
 
 
 class TwoFloat(NamedTuple):
@@ -56,7 +52,8 @@ class TwoFloat(NamedTuple):
         return TwoFloat(-self.high, -self.low)
 
     def __sub__(self, other: TwoFloat) -> TwoFloat:
-        return self + -other
+        total, error = two_sum(self.high, -other.high)
+        return TwoFloat(*two_sum(total, error + (self.low - other.low)))
 
     def __mul__(self, other: TwoFloat) -> TwoFloat:
         product, error = two_product(self.high, other.high)
@@ -64,8 +61,9 @@ class TwoFloat(NamedTuple):
 
     def __truediv__(self, other: TwoFloat) -> TwoFloat:
         ratio = self.high / other.high
-        rest = self - other * TwoFloat.of(ratio)
-        return TwoFloat(*two_sum(ratio, rest.high / other.high))
+        product, error = two_product(ratio, other.high)
+        rest = (self.high - product) - error + (self.low - ratio * other.low)
+        return TwoFloat(*two_sum(ratio, rest / other.high))
 
     def at(self, cell: object) -> TwoFloat:
         return TwoFloat(self.high[cell], self.low[cell])

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.chains import Convergence
-from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
-from bayesnb.model.probabilities import Evidence, add_row, normalize
+from bayesnb.model.probabilities import Estimate, EstimateRule, Evidence, add_row, estimate_rule, normalize
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 from bayesnb.priors.belief import Point

@@ -114,19 +114,17 @@ def by_name(
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)
     for names, answer in each(stacks, n_rows, ask, naming, *given):
-        columns = [width(first[name]) for name in names] if len(names) > 1 else []
-        answers |= zip(names, split(answer, columns) if columns else [answer], strict=True)
+        if len(names) == 1:
+            answers[names[0]] = answer
+            continue
+        arrays = ([part] if hasattr(part, "shape") else arrays_of(part).values() for part in map(first.get, names))
+        columns = [next(v.shape[1] for v in own if v.ndim > 1) for own in arrays]
+        answers |= zip(names, split(answer, np.cumsum([0, *columns]).tolist()), strict=True)
     return answers
 
 
-def width(part: Any) -> int:
-    """Number of columns."""
-    arrays = [part] if hasattr(part, "shape") else arrays_of(part).values()
-    return next(v.shape[1] for v in arrays if v.ndim > 1)
-
-
-def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """Divide a result among features."""
+def split(answer: Any, ends: Sequence[int]) -> list[Any]:
+    """Divide a result among features; ``ends`` are the positions of their first columns, and the number of columns."""
     if isinstance(answer, tuple):
-        return list(zip(*(split(part, columns) for part in answer), strict=True))
-    return [answer.columns(range(a, b)) for a, b in pairwise(np.cumsum([0, *columns]).tolist())]
+        return list(zip(*(split(part, ends) for part in answer), strict=True))
+    return [answer.columns(range(a, b)) for a, b in pairwise(ends)]

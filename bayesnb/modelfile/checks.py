@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from bayesnb.chains import Convergence
-from bayesnb.data import origin
 from bayesnb.data.columns import KINDS
-from bayesnb.data.encoders import Feature
-from bayesnb.data.origin import Origin
+from bayesnb.data.encoders import ORIGINS, Feature, Origin
 from bayesnb.data.readings import Reading
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType
@@ -89,7 +87,7 @@ def _is_origin(value: Any) -> bool:
     text = isinstance(value, Origin) and all(
         isinstance(part, str) for part in (value.detail, value.best_by, value.second)
     )
-    return text and value.kind in origin.KINDS and isinstance(value.ahead, float)
+    return text and value.kind in ORIGINS and isinstance(value.ahead, float)
 
 
 def _tuples(value: Any) -> bool:

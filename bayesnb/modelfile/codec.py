@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import chains
-from bayesnb.data import encoders, origin, schema, specifications
+from bayesnb.data import encoders, schema, specifications
 from bayesnb.data.readings import READINGS
 from bayesnb.data.text import Text
 from bayesnb.dependence import (
@@ -44,7 +44,7 @@ NAMED = {
 OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
     specifications.BestFamily, specifications.Binned, specifications.ByType,
-    specifications.Missing, specifications.Unlabelled, encoders.Feature, origin.Origin, schema.Schema, Statistics,
+    specifications.Missing, specifications.Unlabelled, encoders.Feature, encoders.Origin, schema.Schema, Statistics,
     Scatter, learned.Dependence, Text,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,
     partitions.Partitions, label_trees.LabelTrees, columns.Numbers,

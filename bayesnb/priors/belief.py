@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -135,8 +134,7 @@ class Belief(ABC):
         """Whether the distribution of each θ is proper."""
 
     def require_proper(self, what: str) -> None:
-        if not self._all_proper:
-            proper = self.proper()
+        if not (proper := self.proper()).all():
             where = first(~proper)
             cell = ", ".join(
                 f"{f.name}={value[where]:g}"
@@ -145,10 +143,6 @@ class Belief(ABC):
             )
             found = self._fault(where) or cell or "no concentration at all"
             raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)
-
-    @cached_property
-    def _all_proper(self) -> bool:
-        return bool(self.proper().all())
 
     def _fault(self, where: tuple[int, ...]) -> str:
         return ""

@@ -23,7 +23,6 @@ from bayesnb.dependence.pairs import (
 )
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.kernels import sums
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
 
@@ -143,9 +142,7 @@ def coded(n: int) -> np.ndarray:
 
 
 @pytest.mark.usefixtures("road")
-@pytest.mark.parametrize("product", [0, np.inf], ids=["a loop over pairs", "products of matrices"])
-def test_the_counts_of_a_pair_are_the_weight_of_its_cells(labels, product, monkeypatch):
-    monkeypatch.setattr(sums, "PRODUCT", product)
+def test_the_counts_of_a_pair_are_the_weight_of_its_cells(labels):
     codes = coded(40)
     counts = PairCounts.of(codes, SIZES, EVERY, labels)
     for (i, j), found in zip(counts.pairs, counts.each(), strict=True):

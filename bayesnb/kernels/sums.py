@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from itertools import pairwise
 from operator import iadd
 from typing import Any
 
@@ -14,9 +13,6 @@ from scipy import sparse
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
 from bayesnb.kernels.two_floats import rounded_once, two_product, two_sum
-
-PRODUCT = 100
-"""Number of multiplications that take as long as counting one row in one pair."""
 
 WIDE = 16
 """From this number on, columns are padded to a multiple of eight, which are added at once."""
@@ -129,33 +125,11 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     Codes of -1 are ignored; ``codes`` are (column, row). ``sizes`` (column,) is the number of cells per column.
     ``columns`` (pair, 2) holds the pairs of columns.
     """
-    if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
-        every = _every_pair(codes, sizes, labels)
-        cells = [slice(first, last) for first, last in pairwise([0, *np.cumsum(sizes)])]
-        return np.concatenate(
-            [every[:, cells[i], cells[j]].reshape(labels.n, sizes[i] * sizes[j]) for i, j in columns], axis=1
-        )
     found = [np.zeros((labels.n, 0))]
     for i, j in columns:
         both = np.where((codes[i] >= 0) & (codes[j] >= 0), codes[i] * sizes[j] + codes[j], -1)
         found.append(count(both[:, None], labels.codes, labels.weight, labels.n, sizes[i] * sizes[j])[:, 0])
     return np.concatenate(found, axis=1)
-
-
-def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    # Let z be the indicators of the cells of a row. Then the weights are Σ w z zᵀ over the rows of a class.
-    starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
-    found = np.zeros((labels.n, n, n))
-    for c, rows, weight in labels.each_class():
-        alike = bool((weight == 1).all())
-        for cut in blocks.slices(len(rows), 2**13):
-            block, w = codes[:, rows[cut]], weight[cut, None]
-            inside = np.zeros((len(w), n + 1), np.float32 if alike else float)
-            # Missing cells are counted in a last cell, which is then dropped.
-            inside[np.arange(len(w)), np.where(block >= 0, block + starts, n)] = 1.0
-            inside = inside[:, :n]
-            found[c] += inside.T @ (inside if alike else inside * w)
-    return found
 
 
 # Each sum of moments is carried as two floats: the second collects the rounding errors of the first (Ogita, Rump, Oishi

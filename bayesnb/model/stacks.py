@@ -117,10 +117,15 @@ def by_name(
         if len(names) == 1:
             answers[names[0]] = answer
             continue
-        arrays = ([part] if hasattr(part, "shape") else arrays_of(part).values() for part in map(first.get, names))
-        columns = [next(v.shape[1] for v in own if v.ndim > 1) for own in arrays]
-        answers |= zip(names, split(answer, np.cumsum([0, *columns]).tolist()), strict=True)
+        ends = np.cumsum([0, *(width(first[name]) for name in names)])
+        answers |= zip(names, split(answer, ends.tolist()), strict=True)
     return answers
+
+
+def width(part: Any) -> int:
+    """Number of columns."""
+    arrays = [part] if hasattr(part, "shape") else arrays_of(part).values()
+    return next(v.shape[1] for v in arrays if v.ndim > 1)
 
 
 def split(answer: Any, ends: Sequence[int]) -> list[Any]:

@@ -17,7 +17,7 @@ from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import one_thread_each, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
@@ -99,6 +99,7 @@ class Dependence:
 
     # Prediction
 
+    @one_thread_each()
     def log_proba(
         self,
         posterior: Posterior,
@@ -119,6 +120,7 @@ class Dependence:
             found[cut] = exponents.log_proba(*asked)
         return found
 
+    @one_thread_each()
     def log_proba_of_members(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
         found = np.empty((len(self.exponents.spreads), n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, None, None):
@@ -144,6 +146,7 @@ class Dependence:
         layout = self.exponents.layout
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
+    @one_thread_each()
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
         """log p(c | x_i, D without row i) of learned rows, (row, class), with fixed exponents."""
         prior = posterior.only(()).log_left_out({}, labels)
@@ -210,6 +213,7 @@ class DrawnDependence:
     def log_pi(self) -> Array:
         return self.theta.log_pi
 
+    @one_thread_each()
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 

@@ -27,6 +27,7 @@ from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.scores import Spread
 from bayesnb.dependence.terms import TermSet
+from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
 from bayesnb.model.order import Order, size
 from bayesnb.numerics import Array
@@ -49,6 +50,7 @@ SAMPLE = 4096
 """Size of the sample that chooses standard deviations, and whose mode is the starting point for all rows."""
 
 
+@one_thread_each()
 def learn(
     posterior: Posterior,
     data: Data,

@@ -31,7 +31,7 @@ from bayesnb.dependence.likelihood import (
     log_probabilities,
 )
 from bayesnb.dependence.scores import FEW_POINTS, Spread, nearest
-from bayesnb.kernels.blocks import one_thread_each, slices, written
+from bayesnb.kernels.blocks import slices, written
 from bayesnb.numerics import Array, log
 from bayesnb.progress import tick
 from bayesnb.wording import Cure, Message
@@ -529,7 +529,6 @@ def tempered(log_p: Array, power: float) -> Array:
     return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
 
 
-@one_thread_each()
 def learn_exponents(
     spec: Exponents,
     source: Source,

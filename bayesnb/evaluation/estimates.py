@@ -400,7 +400,8 @@ def comparison(
             progress.add(1)
         for name in dependence:
             try:
-                other = replace(plain, dependence=name)
+                # Predictions integrate over Normals, so the draws of the exponents are not needed.
+                other = replace(plain, dependence=replace(named(name), draws=1))
                 inside = _answers_inside(other, X, y, codes) if by == FOLDS and scored is None else None
                 if inside is None:
                     answers[name], codes = answers_of(*folds_of(other, X, y, by, scored))

@@ -104,7 +104,6 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         yield from map(work, parts)
         return
     n = min(threads(), len(parts))
-    # A matrix product inside a block uses one thread, because threads would wait for each other.
     with one_thread_each():
         yield from map(work, parts) if n < 2 else _workers(os.getpid(), n).map(work, parts)
 
@@ -116,24 +115,23 @@ def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice])
     return out
 
 
-_limits: list[Any] = []
+_limits: list[tuple[list[int], Any]] = []
 _limited = Lock()
 
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Limit the matrix library and :func:`each` to one thread while any caller is inside this context."""
+    """Limit the matrix library to one thread while any caller is inside this context."""
+    # Further threads would use the processor while they wait for the next product of small matrices.
     with _limited:
-        _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
+        _limits.append(_limits[0] if _limits else (_allowed(), _pools().limit(limits=1, user_api="blas")))
     try:
         yield
     finally:
         with _limited:
-            if len(_limits) == 1:
-                _limits[0].restore_original_limits()
-                _limits.clear()
-            else:
-                _limits.pop()
+            _, limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
 
 
 @cache
@@ -154,7 +152,12 @@ def threads() -> int:
         import joblib
 
         cores = joblib.cpu_count()
-    return max(1, min([cores, *(library["num_threads"] for library in _pools().info())]))
+    allowed, *_ = [allowed for allowed, _ in _limits[:1]] or [_allowed()]
+    return max(1, min([cores, *allowed]))
+
+
+def _allowed() -> list[int]:
+    return [library.num_threads for library in _pools().lib_controllers]
 
 
 @cache

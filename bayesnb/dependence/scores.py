@@ -60,7 +60,7 @@ class Spread:
 
     def within(self, own: Layout, other: Layout) -> Spread:
         """A copy in a layout that begins with the same terms; additional parameters are 0."""
-        return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
+        return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
         """Convert standardized coordinates ``z``, in order of parameter means, to points (draw, parameter)."""
@@ -344,4 +344,6 @@ def _inverse_root(precision: Array) -> Array:
     starts with n - 1 - i zeros. The first rows, for the shared exponents and the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
-    return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)[::-1]
+    # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
+    root = solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)
+    return np.ascontiguousarray(root[::-1])

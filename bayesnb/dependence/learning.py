@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, pieces
@@ -303,11 +302,11 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
 
-    if slope(MOST_LOG_POWER) <= 0:
-        return found, float(np.exp(MOST_LOG_POWER))
-    if slope(-MOST_LOG_POWER) >= 0:
-        return found, float(np.exp(-MOST_LOG_POWER))
-    return found, float(np.exp(brentq(slope, -MOST_LOG_POWER, MOST_LOG_POWER, xtol=1e-13)))
+    low, high = -MOST_LOG_POWER, MOST_LOG_POWER
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return found, float(np.exp((low + high) / 2))
 
 
 def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:

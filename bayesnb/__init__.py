@@ -1,4 +1,4 @@
-"""Naive Bayes as a probabilistic program: conjugate, exact, and checked against the sampler.
+"""Naive Bayes as a probabilistic program: conjugate, exact, and checked against PyMC.
 
 :class:`BayesianNB` is the estimator; families and priors specify it. ``__init__.pyi`` lists all public names. Modules
 are imported when first used.

@@ -90,7 +90,7 @@ def em(
         rates, and (μ, 1/σ) of a Normal, because the mode of this density is at the posterior mean.
     starts : int
         The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
-        starts use the responsibilities at random draws from the posterior given the labelled rows.
+        starts use the responsibilities at parameters drawn from the posterior given the labelled rows.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int
@@ -229,7 +229,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor; for ``at="mean"``, plus a log Jacobian that moves the mode to the mean."""
+    """log p(θ | D) of one factor; ``at="mean"`` adds the log Jacobian that moves the mode to the mean."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -82,12 +82,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
-    """Let one thread at a time learn into an estimator.
+    """Allow only one thread at a time to train an estimator.
 
     Raises
     ------
     RuntimeError
-        If the same thread is already training the estimator, as when an iterator of frames calls ``fit``.
+        If the same thread is already training the estimator, for example if an iterator of frames calls ``fit``.
     """
 
     @wraps(verb)
@@ -146,8 +146,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     absent : {"error", "missing"}
         How to read a new table that lacks a fitted column.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns. A row without a learned column has a missing cell in
-        this column; a row without a learned word has the count 0.
+        Whether further rows and models may have other columns. If a row lacks a learned column, this cell is missing;
+        if a row lacks a learned word, the word's count is 0.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
@@ -313,8 +313,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
         is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
-        the level, or the ``dependence`` of the model counts rows per level. A column that became Gaussian because a
-        number other than 0 and 1 was learned stays Gaussian.
+        the level, or the ``dependence`` of the model counts rows per level. If a 0/1 column became Gaussian because
+        another number was learned, the column stays Gaussian.
 
         Raises
         ------
@@ -400,8 +400,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : table, optional
-            The columns, and the values to which default priors are scaled. Without a table, ``features`` must name
-            every column and its family, with a prior that is not scaled to data.
+            Table that defines the columns and scales the default priors. Without a table, ``features`` must name every
+            column and its family, with a prior that is not scaled to data.
         y : labels, optional
             The classes, and the labels of ``observed_data``.
         classes : sequence, optional
@@ -416,8 +416,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -------
         DataTree
             The group ``prior`` holds the parameters, named as in :meth:`sample_posterior`. The group
-            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row; classes and levels are
-            positions. With X and y, there is a group ``observed_data``.
+            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row; classes and levels are integer
+            codes. With X and y, there is a group ``observed_data``.
 
         Raises
         ------
@@ -583,8 +583,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. A
-            change of ``estimate``, ``class_prior`` or ``unknown`` that is not yet in effect is an error, too.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
+            Also if a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet in effect.
 
         Examples
         --------
@@ -675,8 +675,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        Every method warns if the chains did not converge. Predictions also warn if a class probability has a Monte
-        Carlo standard error above 0.01.
+        Every method warns if the chains did not converge. Prediction methods also warn if a class probability has a
+        Monte Carlo standard error above 0.01.
 
     Examples
     --------

@@ -129,7 +129,7 @@ class Findings:
 
     @property
     def drop(self) -> list[Any]:
-        """The columns that are best left out."""
+        """The columns that should be dropped."""
         return list(dict.fromkeys(r.column for r in self.remarks if r.drop and r.column != self.target))
 
     @property
@@ -146,7 +146,7 @@ class Findings:
         return {column: parsed(word) for column, word in words.items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
-        """The table without the columns of ``drop``, and with recommended markers as missing cells."""
+        """The table without the columns in ``drop``, with recommended missing-value markers read as missing."""
         frame = _frame_of(X)
         return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
 
@@ -172,14 +172,14 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Remarks:
-    """Columns whose remarks differ only in the column name; ``first`` is the remark about the first."""
+    """Columns whose remarks differ only in the column name; ``first`` is the first column's remark."""
 
     columns: tuple[Any, ...]
     first: Remark
 
     @property
     def names(self) -> str:
-        """The names of the first columns, and the number of the other columns."""
+        """The first column names as text, with a count of the others."""
         return self._listed(str)
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -231,9 +231,9 @@ def _frame_of(X: Any) -> pd.DataFrame:
 def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
-    Findings are identifiers, markers of missing values, dates and numbers with units, levels in several spellings,
-    skewed amounts, counts, columns that determine the class exactly, differences and ratios of columns that help to
-    predict the class, and more. At most 50,000 randomly chosen rows are examined.
+    Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
+    skewed amounts, counts, and columns that determine the class exactly. They also include differences and ratios of
+    columns that help to predict the class. At most 50,000 randomly chosen rows are examined.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     Returns
     -------
     Findings
-        ``table`` has a row per finding. ``features`` holds the advised families and readings. ``drop`` lists the
-        columns to leave out. ``mended(X)`` is ``X`` without these columns and with markers as missing cells.
+        ``table`` has one row per finding. ``features`` holds the recommended families and readings. ``drop`` lists the
+        columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced by missing cells.
 
     Raises
     ------

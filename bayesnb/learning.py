@@ -54,7 +54,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """What a classifier has learned. Raises an error if the learned statistics do not determine the posterior."""
+        """Everything a classifier has learned. Raise if the learned statistics do not determine the posterior."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
         known = [label != model.unknown for label in labels_of(model.classes)]
@@ -240,7 +240,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield a table in parts: as rows in memory if shapes and pairs must be counted, otherwise as summaries."""
+    """Yield a table's parts: summaries if a streamed table needs no dependence counts, otherwise rows."""
     schema = _schema(settings, before)
     if not engines.streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -276,7 +276,7 @@ def with_part(
     named: tuple[Any, ...] = (),
     **others: Any,
 ) -> Classifier:
-    """Learn a part of a table; ``named`` are the classes that the user names.
+    """Learn from part of a table; ``named`` are the classes named by the user.
 
     The exponents and the cells of the terms are learned from the first part. Later parts add to the counts in the cells
     of the first part, but do not change the exponents.

@@ -38,7 +38,7 @@ class Spelled:
 
 
 def quoted(word: str) -> str:
-    """Quote a word of a command."""
+    """Quote a command-line argument."""
     return shlex.quote(word) if "'" in word else f"'{word}'"
 
 

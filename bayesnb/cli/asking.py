@@ -246,7 +246,7 @@ ELSEWHERE = (
 
 
 class Questions(click.Group):
-    """The questions about a table, as commands that are imported when they run."""
+    """Commands that answer questions about a table, imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]

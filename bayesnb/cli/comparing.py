@@ -48,14 +48,14 @@ def compare(
 
     DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
     its score on held-out rows, and ends with the command that fits this model. The output also shows the contributions
-    of the values of one row, and a table that compares the four estimates with models of dependent columns. Give the
-    row by --row or --set; by default, the row is the held-out row whose true class is least probable under naive Bayes.
+    of the values of one row, and a table that compares the four estimates with models of dependent columns. Specify the
+    row with --row or --set; by default, it is the held-out row whose true class is least probable under naive Bayes.
 
-    Models with dependence are scored by five folds; with 65,536 rows or more, by two. With up to 600 rows, "auto" is
-    scored on the held-out rows from which it learns the weights of its models. If at most a fifth of all rows is
-    scored, all scored rows are held out of a single fit. With --all, the output also has all scores, the family of each
-    column, the class probabilities of the row under each estimate, and the posterior interval of p(class | row,
-    parameters). With --more, a table shows how further rows would improve the recommended model.
+    Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
+    rows, "auto" is scored on the held-out rows from which it learns the weights of its models. If at most a fifth of
+    all rows is scored, all scored rows are held out of a single fit. With --all, the output also has all scores, the
+    family of each column, the class probabilities of the row under each estimate, and the posterior interval of p(class
+    | row, parameters). With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison

@@ -164,9 +164,8 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    With a --dependence, the exponents of the first model are kept. A dependence also counts rows, for example per pair
-    of levels. If all models divide the rows into the same cells, the counts are added; otherwise, the counts of the
-    first model are kept.
+    The exponents of a --dependence come from the first model. A dependence also stores counts, for example per pair of
+    levels. These counts are added if a model has the same cells as the first model; otherwise, they are ignored.
     """
     from bayesnb import learning
 

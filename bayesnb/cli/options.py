@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Parameters, by "module:function" and name, with type, default and text; questions with a command."""
+    """Facts about parameters, by "module:function" and name, and about the questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

@@ -187,7 +187,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
 
 
 def class_of(clf: Classifier, text: str | None, option: str) -> Any:
-    """The class label written as ``text``."""
+    """The class label that matches ``text``."""
     if text is None:
         return None
     for label in clf.classes_.tolist():

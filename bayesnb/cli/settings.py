@@ -87,7 +87,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Return a finding about a column, without advice that contradicts the options."""
+        """Adapt the advice in a finding about a column to the options."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -96,7 +96,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters except ``dependence``, before ``--m`` is applied. Class labels are still text."""
+        """The estimator's parameters except ``dependence``, before ``--m`` is applied. Class labels are text."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
@@ -133,8 +133,8 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Replace the texts in ``class_prior`` and ``unknown`` by labels. Labels that occur only in ``class_prior`` stay
-    text.
+    """Convert strings in ``class_prior`` and ``unknown`` to class labels. Labels that occur only in ``class_prior``
+    stay text.
     """
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)

@@ -107,7 +107,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     """Open a table with the reading settings stored in a fitted model.
 
     The model stores the names of the columns, the columns to leave out, and the texts of missing values. Columns in
-    ``others`` are not left out. A column is read as text if the model learned text.
+    ``others`` are always kept. A column is read as text if the model learned text.
     """
     text = [
         column

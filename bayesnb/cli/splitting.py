@@ -1,4 +1,4 @@
-"""``bayesnb split``: rows to learn from and rows to score, chosen by their content."""
+"""``bayesnb split``: training and test rows, chosen by hashes of their content."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def json_text(document: Any) -> str:
 
 
 def one_line(said: Any) -> str:
-    """A message as one readable line that names options of the command."""
+    """Write a message as one readable line with command-line option names."""
     line = visible(" ".join(written(said, "command").split()))
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 

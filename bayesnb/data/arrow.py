@@ -125,7 +125,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The texts of ``na`` that apply to ``column``."""
+    """The markers in ``na`` that apply to ``column``."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:

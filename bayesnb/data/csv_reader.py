@@ -59,9 +59,9 @@ class Format:
     skip : int, optional
         Number of lines to skip before the header; by default lines of titles are detected.
     na : tuple of str
-        Further text of missing values, such as ?, or ``COL=TEXT`` for one column.
+        Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        Text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
+        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
         columns of numbers, this text is still a missing value.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.

@@ -54,7 +54,7 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
     Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
-    of the columns is a feature. All columns are cut into intervals. A derived column must have more evidence than
+    of the columns is a feature. All columns are cut into intervals. A derived column needs a higher log evidence than
     either source column. The best derived columns are added one by one to naive Bayes with a Gaussian per column. A
     column is kept if it improves the exact leave-one-out log score.
 

@@ -62,9 +62,9 @@ class Origin:
 
     ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
     "gaps" if the column flags the missing cells of another column. If the type of the values decided the family,
-    ``kind`` is this type, or "nothing" if there are no values. ``detail`` says how a column is cut, or names the column
-    whose missing cells are flagged. ``best_by`` is the score that was compared, "evidence" or "class". ``ahead`` is the
-    lead over the family ``second``, in nats.
+    ``kind`` is this type, or "nothing" if there are no values. ``detail`` describes the bins of a column, or names the
+    column whose missing cells are flagged. ``best_by`` is the compared score, "evidence" or "class". ``ahead`` is the
+    score minus the score of the runner-up ``second``, in nats.
     """
 
     kind: OriginKind
@@ -75,7 +75,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the family was chosen by the kind of the values, so that further rows may change the family."""
+        """Whether the type of the values decided the family; further rows may then change the family."""
         return self.kind not in ("specified", "rows", "gaps")
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows determined which numbers are valid for the feature."""
+        """Whether the feature's valid numbers were inferred from the first rows."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -180,7 +180,7 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column; flags of missing cells follow their column."""
+    """Sort features by the position of their first column; missing-value flags follow the flagged column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 

@@ -38,9 +38,9 @@ BLOCKS = {
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether each file holds texts or mails, rather than a part of a table.
+    """Whether the files hold texts or mails rather than parts of a table.
 
-    Files with a suffix such as ``.eml`` hold mails. The files of a folder are texts if these three conditions hold:
+    Files with a suffix such as ``.eml`` hold emails. The files of a folder are texts if these three conditions hold:
 
     * No file has a suffix in ``tabular`` except .txt.
     * The .txt files do not all begin with the same line, such as the header of a table.
@@ -126,7 +126,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text by the stated encoding, by UTF-8, or by another encoding that fits."""
+    """Decode a text with the stated encoding, UTF-8, or another encoding that fits."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

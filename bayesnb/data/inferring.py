@@ -1,4 +1,4 @@
-"""Choose the family of each column of a first table; start with :func:`inferred`."""
+"""Choose column families for the first table; the entry point is :func:`inferred`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move ``Missing`` without a family from a column with a reading to its first feature column."""
+    """Move ``Missing`` without family from a column with a reading to the reading's first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -239,7 +239,7 @@ def _indicators(
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """The names of columns; columns of an unnamed table are given by position."""
+    """The names of ``columns``, which are positions if the table has no column names."""
     return tuple(_resolve(table, column) for column in columns)
 
 
@@ -410,7 +410,7 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def named_levels(family: Family) -> Names:
-    """Levels that a prior names."""
+    """Levels named by the prior."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
@@ -469,7 +469,7 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Return the specified features whose columns the table has.
+    """Return the specified features whose columns are in the table.
 
     Some columns of a bag of words may be absent. Except for bags of words, a feature with absent columns is omitted if
     ``known`` contains one of its columns.

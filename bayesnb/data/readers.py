@@ -219,7 +219,8 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     ----------
     path : path
         A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with mail headers are read as mail. An
-        mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore are skipped.
+        mbox file holds several emails. Encodings are detected. Names that begin with a dot or an underscore are
+        skipped.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. The first feature column is missing wherever the original cell is missing."""
+        """Names of the feature columns. A missing cell is also missing in the first feature column."""
         return (column,)
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Reading(ABC):
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether ``name`` can be a feature derived from ``column``, for example "month of since" from "since"."""
+    """Whether ``name`` may be a feature derived from ``column``, such as "month of date" from "date"."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -231,9 +231,7 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """The number of cells with each unit ("" counts cells without a unit); empty if any text is neither number nor
-    bound.
-    """
+    """The number of cells per unit ("" for no unit); empty unless all texts are numbers or bounds ("<5")."""
     found: dict[str, int] = {}
     for text in texts:
         parts = _measured(text)
@@ -475,8 +473,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in the time zone of the cell or column. The elapsed time is in UTC. Cells without a time
-    zone are read as UTC.
+    Month, weekday and hour are in the time zone of the cell or column. Elapsed time is computed from UTC. Cells without
+    a time zone are read as UTC.
 
     Examples
     --------
@@ -949,7 +947,7 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Whether most texts in a sample of about ``looked_at`` are numbers with a decimal mark, a unit or a bound."""
+    """Whether most of about ``looked_at`` sampled texts are numbers with a decimal mark, unit or bound."""
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0
     for text in some:

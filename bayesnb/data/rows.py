@@ -272,8 +272,8 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return an iterator over the tables, and a function that draws a sample. After the last table, the function
-    returns a random sample of at most ``most`` rows.
+    """Return an iterator over the tables, and a function that draws a sample. Once the iterator is exhausted, the
+    function returns a random sample of at most ``most`` rows.
     """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 

@@ -179,8 +179,8 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. If ``label`` has an unknown class, the strengths of default priors
-        are learned.
+        """The generative model of these features. If ``label`` is a ``WithUnknown`` prior, the strengths of default
+        priors are estimated.
         """
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
@@ -209,9 +209,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag of words: a new column is then a new word, and an absent column is
-        0.
-        """
+        """Whether all columns form one bag of words. New columns are then new words; absent columns are 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names

@@ -62,7 +62,7 @@ class Unlabelled:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of :class:`bayesnb.BayesianNB`, for code without an estimator."""
+    """The parameters of :class:`bayesnb.BayesianNB` without the estimator."""
 
     features: Any = None
     class_prior: Any = None
@@ -221,7 +221,7 @@ def name_of(what: Any) -> str:
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values; ``None`` if the type of the column decides the family."""
+    """The specification of a column's values; ``None`` if the column's type decides the family."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 

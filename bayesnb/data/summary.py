@@ -1,6 +1,6 @@
 """Additive summaries of parts of a table.
 
-The sum depends neither on the cuts between the parts nor on the order of the parts.
+The sum depends neither on the partition of the table nor on the order of its parts.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Summary:
     """The summary of some rows; ``a + b`` is the summary of the rows of a and b.
 
     ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds the levels
-    declared by each categorical column; ``None`` if no levels are declared, or if parts differ. ``named`` holds the
-    classes declared by the label types.
+    declared by each categorical column; ``None`` if a column declares no levels, or different levels in different
+    parts. ``named`` holds the classes declared by the label types.
     """
 
     schema: Schema
@@ -306,7 +306,7 @@ class PartSummarizer:
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """Finish the summary; ``ValueError`` if a specified column is in no part."""
+        """Finish the summary; ``ValueError`` if a specified column does not exist."""
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():

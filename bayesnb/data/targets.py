@@ -103,8 +103,8 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Codes (row,) of the labels as positions in ``classes``, -1 if missing; ``ValueError`` for a label that is not
-        in ``classes``.
+        """Position of each label in ``classes``, (row,); -1 if missing. Raise ``ValueError`` if a label is not in
+        ``classes``.
         """
         return _placed(self.codes, _places(classes, self.classes))
 

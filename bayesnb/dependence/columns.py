@@ -71,7 +71,7 @@ def pieces(posterior: Posterior) -> list[Piece]:
 
 
 def names(posterior: Posterior) -> list[Any]:
-    """The name of each piece: the name of the column, or (feature, position) if the model does not name columns."""
+    """Name of each :class:`Piece`: the column name if any, otherwise the feature or (feature, position)."""
     called = []
     for piece in pieces(posterior):
         columns = posterior.model.columns.get(piece.feature)
@@ -188,8 +188,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If intervals are absent, negating a
-        column renumbers the other intervals.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If a column lacks intervals, negating
+        the column renumbers the other intervals.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -201,7 +201,7 @@ class Grid:
         return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns. ``called`` names every piece (see :func:`pieces`)."""
+        """The names of the columns. ``called`` holds the names of all pieces (see :func:`pieces`)."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -249,7 +249,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``pieces`` of columns with at most one distinct value, equally probable in every class.
+    """Indices, in ``pieces``, of columns with at most one distinct value, equally probable in every class.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.
@@ -330,7 +330,7 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """Use these rows to choose the cells and pairs of columns that a specification needs.
+        """Choose from ``data`` the cells and pairs of columns that a specification needs.
 
         Raises
         ------
@@ -376,9 +376,7 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns with one-way counts of their cells. Each column is paired with an additional column that has one
-        cell.
-        """
+        """The columns with a count per cell. Each column is paired with an additional column that has one cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
@@ -469,7 +467,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """Zero counts in the same ``cells`` for ``n`` classes."""
+        """All-zero counts for ``n`` classes, in the same ``cells``."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
@@ -481,7 +479,7 @@ class DependenceStatistics:
 
 @cache
 def nothing(n_classes: int) -> DependenceStatistics:
-    """Counts without any cells, for naive Bayes."""
+    """Empty dependence statistics, for naive Bayes."""
     cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), ())
     return cells.statistics(None, {}, Labels(np.zeros(0, np.intp), np.zeros(0), n_classes))
 
@@ -496,7 +494,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def searched(grid: Grid) -> list[tuple[int, int]]:
-    """All pairs of columns of the grid; raise an error if there are too many columns."""
+    """Return all pairs of columns; raise an error if the grid has too many columns."""
     if len(grid) > MOST_COLUMNS:
         raise NoExponentsError(
             f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "

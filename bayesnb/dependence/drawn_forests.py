@@ -76,7 +76,7 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Draws of the forest term of each row; no draws if fewer than two columns have cells."""
+        """Draws of the forest term of each row; no draws if forests have fewer than two columns."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 
@@ -85,10 +85,10 @@ class DrawnForests:
     ) -> None:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
-        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the draw whose
-        forest and parameters the row uses. Columns are drawn again, parents first. A cell drawn from the family of a
-        column is accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn
-        cells of a feature as data.
+        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw
+        (forest and parameters). Columns are drawn again, parents first. A cell drawn from the family of a column is
+        accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn cells of a
+        feature as data.
         """
         if (forests := self.terms.forests) is None:
             return

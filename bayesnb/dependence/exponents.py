@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is 1 for features (naive Bayes) and forests, 0 for other added terms, and ½ each for a column and its
-    shape. If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent
-    has a deviation per class.
+    ``mean`` is 1 for forests and features (naive Bayes), ½ for features with a shape term and for shapes, otherwise 0.
+    If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent has a
+    deviation per class.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The layout for the terms of ``groups``; each class has ``cells`` offsets and ``numbers`` slopes.
+        """The layout for terms of ``groups``, with ``cells`` cell offsets and ``numbers`` slopes per class.
 
         Raises
         ------
@@ -139,8 +139,8 @@ class Exponents:
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
         each class has a forest ("class"). A learned row with missing cells is counted for each pair of columns that are
-        both known in this row. The evidence is exact if each column with missing cells has at most one edge, which
-        leads to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
+        both known in this row. The evidence is exact if each column with missing cells has at most one edge, and this
+        edge leads to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.

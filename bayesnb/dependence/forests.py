@@ -103,7 +103,7 @@ class Forests:
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
         """Make the forests from ``pairs`` and ``alone``, which count finer cells than the forests use.
 
-        ``axes`` hold the refinement of each column.
+        ``axes`` holds each column's sequence of refinements.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
@@ -185,9 +185,9 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        Let n be counts in B, e_x the number of rows of E with the cell x, and e the number of other rows of E. In the
+        Let n_y and n_yx count rows of B by cell, e_x the rows of E with the cell x, and e the other rows of E. In the
         numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x
-        - 1 + a/K_u). This bound sets u = y in the earlier of these rows. Each of the e_x rows has probability at least
+        - 1 + a/K_u). This bound assumes e_x - 1 earlier rows with u = y. Each of the e_x rows has probability at least
           min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds,
         the sum over directed forests bounds the exact sum.
         """
@@ -280,11 +280,11 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        If labels ``left`` are given, each row is left out of the term for its own class.
+        If ``left`` is given, the term of a row's own class is computed without this row.
 
         If a cell is missing (code -1), the probabilities are summed over the cells of its column, weighted by their
-        frequencies in the class. If the missing cells of a row have more than ``COMPLETIONS`` combinations, only the
-        columns with the most expected edges are summed over. The edges of the remaining missing cells are ignored.
+        frequencies in the class. If a row has more than ``COMPLETIONS`` combinations of missing cells, only columns
+        with the largest expected number of edges are summed over. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -311,7 +311,7 @@ class Forests:
         """Contributions of the edges to the term of each row, a symmetric array (row, class, column, column).
 
         The contribution of an edge is ln r_uv times the probability of the edge given the row. The probability of an
-        edge is averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the value of Aumann and Shapley
+        edge is averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the Aumann-Shapley value,
         1974). If cells are missing, contributions are averaged over the completions of the row.
         """
         n = codes.shape[1]
@@ -385,9 +385,9 @@ class Forests:
 
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
         independent of all other edges of the forest (Dawid and Lauritzen 1993). Only the probability of the row's cell
-        of v is needed; it has a Beta posterior. If ``chosen``, (draw, row), holds classes, each draw is also
-        conditioned on the row and its chosen class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the
-        edge weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean of exp(drawn
+        of v is needed; it has a Beta posterior. If classes ``chosen``, (draw, row), are given, each draw is also
+        conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge
+        weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean of exp(drawn
         term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at either end of
         an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """

@@ -37,8 +37,9 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). The
-    rows of a tree and the columns of a node are chosen by *keys*, hashes of the content of rows without the labels. A
-    tree is grown on all copies of a row or on none, but the counts of its nodes include all rows.
+    rows of a tree are chosen by *keys*, hashes of row cells without labels. The hashes that choose a node's columns
+    also include labels. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include
+    all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
     :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.

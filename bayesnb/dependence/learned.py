@@ -218,9 +218,9 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         If members are averaged, each draw comes from one learned member. Each draw's class probabilities are mixed with
-        the class frequencies (weight π₀), then raised to the average's exponent ``power``. The class frequencies allow
-        for wrong labels, and are not an estimate of p(c | x). If instead a fraction π₀ of draws equalled the class
-        frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
+        the class frequencies (weight π₀), then raised to the average's exponent ``power``. This mixture allows for
+        wrong labels; the class frequencies do not estimate p(c | x). If instead a fraction π₀ of draws equalled the
+        class frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset

@@ -206,7 +206,7 @@ def _held_out(
     """Predict held-out rows by each member of a model average.
 
     For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class by
-    class; copies of a row may be in different folds. Rows that differ only in the names of levels are in the same fold.
+    class; copies of a row may be in different folds. Rows that become equal by renaming levels are in the same fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -246,7 +246,7 @@ def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """log p(c | x) of held-out rows under each member, (row, class); their labels, positions and folds."""
+    """log p(c | x) of held-out rows under each member, (row, class); row labels, positions and folds."""
 
     log_p: dict[str, Array]
     labels: Labels

@@ -2,11 +2,11 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
 probability, and v_ct the exponent. Either all classes share the exponent, v_ct = w_t, or each class has a deviation,
-v_ct = w_t + d_ct. After the terms come covariates that have the same value for all classes: indicators of cells (with
-offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is multinomial
-logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of cells (with offsets b_ck),
+standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is multinomial logistic
+regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
-A *source* is a function without arguments. Each call returns all blocks of :class:`Rows` for one pass over the rows.
+A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
 
 from __future__ import annotations

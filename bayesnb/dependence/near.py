@@ -23,8 +23,7 @@ MOST_ROWS = 4_096
 class NearCounts(Statistic):
     """Weights of the rows with each distinct combination of cells.
 
-    ``counts`` (class, place) holds the weights. ``cells`` (place, column) holds the combinations, -1 for a missing
-    cell.
+    ``counts`` (class, combination) holds the weights. ``cells`` (combination, column) holds the cells, -1 if missing.
     """
 
     counts: Array
@@ -89,7 +88,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        If ``left`` holds the labels of learned rows, the term of each row excludes the row.
+        If ``left`` holds the labels of learned rows, return their leave-one-out terms.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -122,8 +121,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        Multiply every d² by t, from 0 to 1. The derivative of ln p(c | x) in t is a sum over columns. The contribution
-        of a column is the integral of its summand.
+        Scale every d² by t between 0 and 1. The derivative of ln p(c | x) in t is a sum over columns. A column
+        contributes the integral of its summand over t.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -162,10 +161,10 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² of rows and learned cell combinations, (row, combination), divided by the mean d² of row pairs.
+        """½ d² from rows to learned combinations, (row, combination), divided by the mean d² between rows.
 
-        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
-        known and otherwise 0, and k' the same for the second cell. A column adds k k' (z - z')² + (1 - k k') e to d²,
+        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k and k' be 1 if the first and
+        the second cell, respectively, are known, and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e to d²,
         where e is the mean of d² in this column.
         """
         here, there, constant = [], [], 0.0

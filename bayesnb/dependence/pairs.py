@@ -23,8 +23,8 @@ from bayesnb.statistics.statistic import Statistic
 class Axis:
     """A column's sequence of refinements, from a single cell to its finest cells.
 
-    Each of ``steps`` refinements cuts every cell into ``arity`` cells. A real column has arity 2. A categorical column
-    is cut into all levels in one step.
+    Each of ``steps`` refinements cuts every cell into ``arity`` cells. For a real column, ``arity`` is 2. A categorical
+    column is cut into all levels in one step.
     """
 
     steps: int
@@ -153,13 +153,12 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        First, ``less`` is subtracted from each count, (class, cell, cell). A term is valid only if its count is at
-        least ``less``.
+        First, ``less`` is subtracted from each count. A term is valid only if its count is at least ``less``.
         """
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out terms of learned rows with the cells ``a`` and ``b``, for their own class, (row,)."""
+        """The leave-one-out term of each learned row for its class, (row,); ``a`` and ``b`` hold its cells."""
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
@@ -168,8 +167,7 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 
 @dataclass(frozen=True, eq=False)
 class ShapeTerm(CellTerm):
-    """ln p(cell | c) - ln p(cell) of a real column: the density in a class relative to the density in all classes
-    together.
+    """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
     Leaving out a row does not change these frequencies. ``counts``, (class, cell, column), holds several columns.
@@ -207,9 +205,9 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    The two columns are refined alternately. A cell's frequency within its parent cell is estimated from rows that share
-    a cell of the other column. If these rows are few, the estimate is shrunk towards estimates from coarser cells of
-    the other column, up to the whole class:
+    Cells of the two columns are refined alternately. A cell's frequency within its parent cell is estimated from the
+    rows in one cell of the other column. If these rows are few, the estimate is shrunk towards estimates from coarser
+    cells of the other column, up to the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 

@@ -37,8 +37,7 @@ class Partitions:
         """Draw ``n`` partitions from ``codes`` (column, row), the cells of the rows. Labels are not used.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        The splits are ordered by the number of missing cells in their columns, because a row stops at a split if its
-        value is missing.
+        Splits on columns with fewer missing cells come first, because a row stops at a split on a missing cell.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -85,9 +84,9 @@ class Partitions:
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. The first number of a seed is the sum of the hash keys of
-    the cells. Seeds of columns that divide the rows into the same groups have the same first number. If the first
-    number of a real column is not unique, its seed has a second number, computed from the order of the cells. Columns
-    with equal seeds differ only in names or direction (x or -x).
+    the cells. Seeds of columns that divide the rows into the same groups have the same first number. If another seed
+    has the same first number, a second number is computed for real columns from the order of their cells. Columns with
+    equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -106,8 +105,8 @@ class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
-    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. To leave out a learned row, its weight is
-    subtracted from the counts of its class on its path, but not from pooled frequencies.
+    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leaving out a learned row subtracts its
+    weight from its class's counts along its path, but not from pooled frequencies.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -152,7 +151,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If row labels ``left`` are given, the term of each row's class excludes the row.
+        If labels ``left`` are given, each row is left out of its own class's term.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

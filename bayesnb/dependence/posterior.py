@@ -164,8 +164,8 @@ def draws(
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
     some chain's position after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the
-    log likelihood. If, at the end, the contribution of the omitted rows has a standard deviation above ``EXACT`` nats
-    across chains, all steps are repeated with all rows.
+    log likelihood. If, at the end, the log likelihood of the omitted rows has a standard deviation above ``EXACT`` nats
+    across chains, all rounds are repeated with all rows.
 
     Returns
     -------
@@ -317,9 +317,9 @@ class LearnedExponents:
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
     members of a model average. The first member predicts the class frequencies; its exponents, the first row of
-    ``points``, are all 0. The last rows of ``points``, and ``posterior``, belong to the member that learns all terms.
-    ``power`` is the power of the averaged probabilities. ``spreads`` holds one Normal per member, over which
-    probabilities are averaged.
+    ``points``, are all 0. ``posterior`` and the last rows of ``points`` belong to the member that learns all terms.
+    Averaged probabilities are raised to ``power``. ``spreads`` holds one Normal per member, for averaging
+    probabilities.
     """
 
     spec: Exponents

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """A PyMC model of the exponents, with the prior of ``learned``, given the terms of rows.
+    """A PyMC model of the exponents, with the prior in ``learned`` and the terms in ``rows``.
 
     The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are
     fixed data (a cut posterior, Plummer 2015).
@@ -74,8 +74,7 @@ class Verdict:
         ``nuts_sd``; ``off``, the difference of the means in units of ``nuts_sd``; ``mcse``, the Monte Carlo standard
         error of ``off``; and ``z``, the part of ``off`` beyond ``SKEW``, divided by ``mcse``.
     probability : float
-        The largest difference between a class probability and the average of this class probability over the draws of
-        NUTS.
+        The largest difference between a learned class probability and its average over the draws of NUTS.
     convergence : Convergence
     """
 

@@ -59,7 +59,7 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """A copy in a layout that begins with the same terms; additional parameters are 0."""
+        """A copy for a layout that begins with the same terms; new parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
@@ -188,8 +188,7 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
-    """The scores of each row at the nodes of a quadrature rule, (row, class, node); the weights of the nodes; and a
-    permutation.
+    """Scores of each row at quadrature nodes, (row, class, node); node weights; permutation of classes.
 
     Scores are shifted so that the largest score at each node is 0. The classes are sorted by the moments of their
     scores; the permutation restores the original order. Classes whose scores have equal moments must get equal
@@ -363,8 +362,8 @@ def nearest(
 
 
 def _inverse_root(precision: Array) -> Array:
-    """A root of the covariance. The precision is factored with the parameters in reverse order, so row i of the root
-    starts with n - 1 - i zeros. The first rows, for the shared exponents and the first classes, are mostly zero.
+    """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
+    root starts with n - 1 - i zeros. The rows of the shared exponents and the first classes are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

@@ -1,4 +1,4 @@
-"""The terms that are multiplied by exponents: summands of the log predictive, with exact leave-one-out.
+"""Terms of the log predictive, each multiplied by an exponent, with exact leave-one-out values.
 
 Naive Bayes adds the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
 """
@@ -57,10 +57,10 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column for learned rows, (row, class, term). The term of a row's own class is computed
-    without the row. A row changes only the posterior of its class. So the terms for all other classes use the full
-    posterior. The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not
-    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    """The log predictive of each column for learned rows, (row, class, term). The posterior of the row's class excludes
+    the row. A row changes only the posterior of its class. So the terms for all other classes use the full posterior.
+    The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not rescaled.
+    ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Evaluate predicted probabilities on rows that were not learned."""
+"""Evaluate predicted probabilities on held-out rows."""
 
 from __future__ import annotations
 

@@ -256,8 +256,7 @@ class Comparison:
         return f"<p>{escape(self.sentence)}</p>{self._cells().to_html()}<p><small>{escape(self._caption)}</small></p>"
 
     def plot(self) -> Figure:
-        """Plot log loss, Brier score and accuracy of every estimate and dependence, with intervals; the recommended one
-        is orange.
+        """Plot log loss, Brier score and accuracy per model, with intervals; the recommended model is orange.
 
         An arrow to the right marks an infinite log loss.
         """
@@ -305,7 +304,7 @@ def compare_estimates(
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Score each estimate of naive Bayes, and each dependence, on held-out rows.
+    """Score each estimate of naive Bayes, and each model with dependence, on held-out rows.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    ``of`` maps the fitted classifier of a fold to the classifier that predicts.
+    ``of`` converts the fitted classifier of each fold before it predicts.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
@@ -189,8 +189,8 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by their
-    position if BayesianNB cannot read the data, such as images.
+    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells. Data that
+    BayesianNB cannot read, such as images, are assigned by position.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):

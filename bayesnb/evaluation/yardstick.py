@@ -58,7 +58,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. Its posterior is exact for rows that ``seen`` has not transformed."""
+        """The model that generates the tables. Its posterior is exact for rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -201,9 +201,9 @@ def yardstick(
     ----------
     methods : function or {name: function}
         A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and predicts the rows
-        ``asked``. The method returns either draws of p(1 | row), (draw, row), or the ends of an interval per row,
-        (row, 2). At most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``,
-        ``members``, ``laplace``, ``venn_abers``.
+        ``asked``. The method returns draws of p(1 | row) as an array (draw, row), or interval ends as an array (row,
+        2). At most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``,
+        ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
         ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
     tables : int
@@ -300,7 +300,7 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
+    """The scores for one table, given draws, (draw, row), or interval endpoints, (row, 2).
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     probability. So the interval between two quantiles has the nominal coverage if the ranks of the quantiles, q (m +

@@ -331,7 +331,7 @@ class Tally:
     def costs(self, cost: Callable[[Any], Array]) -> Array:
         """Weighted sums of the function ``cost`` over the rows of each class.
 
-        The argument of ``cost`` is one class, or an array of the class of each row.
+        ``cost`` takes one class code or an array of class codes, one per row.
         """
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))

@@ -60,7 +60,7 @@ class Parts(Statistic):
 
     @abstractmethod
     def of_same_rows(self) -> bool:
-        """Whether the same rows can have produced the statistics of all parts."""
+        """Whether the statistics of all parts could come from the same rows."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         return self._of_each(lambda part: part.take(classes))
@@ -114,8 +114,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
-        ``ask(part, own, seen)`` returns the log density of the values ``seen`` under one part, given its belief or θ
-        ``own``.
+        ``ask(part, own, seen)`` returns the log density of ``seen`` under ``part``, whose posterior or θ is ``own``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:

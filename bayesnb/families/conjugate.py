@@ -77,7 +77,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The parameter increments d and ln h of each cell, broadcastable to (row, class, column[, level])."""
+        """Parameter increments d, and ln h, of each cell, broadcastable to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """The posterior that predicts each cell; the parameter increments d and the ln h of each cell."""
@@ -96,8 +96,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. If ``labels`` are given, each row is left out of its own class. NaN if the posterior of
-            the class is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive. If ``labels`` are given, the posterior of each row's class excludes the row. NaN if the
+            posterior of the class is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -486,7 +486,7 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield for each block of rows: weight, Σ d, and the maximum over θ of the log-likelihood."""
+    """Yield, per block of rows: the weight, Σ d, and the maximum log-likelihood over θ."""
     # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
     # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     for tally in tallies(family, x, members):

@@ -187,8 +187,8 @@ class Boxes:
     def inside(self, code: Array, share: Array) -> Array:
         """Quantiles of the density within the given intervals, (..., column).
 
-        ``code`` is the interval of each quantile, and ``share`` the probability, within the interval, of smaller
-        values.
+        ``code`` is the interval of each quantile. ``share`` is the probability level of the quantile within this
+        interval.
         """
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)

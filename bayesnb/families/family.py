@@ -174,7 +174,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its PyMC variables."""
+        """Convert PyMC variables to θ."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
@@ -288,7 +288,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, one observation per row."""
+        """Add x ~ p(x | θ[y]) to the current PyMC model, one observation per row."""
 
     @abstractmethod
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:

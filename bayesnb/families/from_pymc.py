@@ -45,7 +45,7 @@ class Specified:
 class Given(Declared):
     """Independent priors of a distribution's parameters.
 
-    ``cells`` (class, column) has the shape of the parameters; ``None`` before the data are known.
+    ``cells`` (class, column) only sets the shape of the parameters; ``None`` before the data are known.
     """
 
     of: Mapping[str, Any]

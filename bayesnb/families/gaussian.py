@@ -151,8 +151,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior of each class and column, with pseudo-counts from other classes if the column is constant.
 
-        If the rows of other classes were not counted, a constant column would favour the class with most rows, which
-        has the most evidence for a small variance.
+        Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
+        small variance.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None

@@ -44,7 +44,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def common(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables that NUTS samples to the open model."""
+        """Add the NUTS-sampled variables to the open PyMC model."""
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
@@ -320,8 +320,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether columns share the scale of their spreads. Sharing makes the columns dependent and joins them into one
-        term of the model.
+        Whether all columns share one learned ``scale``. If true, the columns are dependent and form one term of the
+        model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

@@ -129,7 +129,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """Each row's length N, log number of word orders (ln N! - Σ ln x!), and 1 if a count is fractional."""
+    """Each row's length N, log number of word orders (ln N! - Σ ln x!), and 0/1 flag of fractional counts."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:

@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, each prior includes the rows of all other classes."""
+        """The prior of each class. If all rows are equal, it also counts the other classes' rows."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -179,7 +179,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive density of each row after removing ``weight`` (0 if not learned) from ``believed``.
+    """Log predictive of each row given ``believed`` without the row; ``weight`` is 0 if not learned.
 
     ``squares`` are the squared distances h from ``distances``. NaN if the posterior without the row is improper.
     """

@@ -292,8 +292,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
         Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
         reweighted separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted
-        densities are averaged within strata. If the importance weights are unreliable and ``learned`` (prior and
-        statistic) is given, the posterior is sampled again without the row.
+        densities are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior
+        and statistic) is given, the posterior is sampled again without the row.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:

@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """Each x falls into one of 64 cells, into cell k with probability θ_k. θ has a Pólya tree prior."""
+    """Each x falls into one of 64 cells; cell k has probability θ_k. θ has a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
 

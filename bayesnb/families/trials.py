@@ -62,8 +62,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of the column decided the family. If ``inferred`` is true, every class counts the rows of all
-        classes in columns with only one value. So a column with only one value changes no class probability.
+        Whether the values of the column decided the family. If ``inferred`` is true, the counts of columns with only
+        one value are pooled over classes. So a column with only one value changes no class probability.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Questions to a fitted model. Each file holds one question: the formula, the errors and the result."""
+"""Questions that a fitted model answers. Each file holds one question: the formula, the errors and the result."""
 
 from importlib import import_module
 from pkgutil import iter_modules

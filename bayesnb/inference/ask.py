@@ -61,7 +61,7 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The joint distribution of a missing cell and the class, given the other cells of the row.
 
-    Return the values of the cell; p(class, value | rest), (value, class); and the probability of all other values.
+    Return the evaluated values; p(class, value | rest), (value, class); and the probability of all other values.
 
     ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
     the log probability of the other cells of the row.
@@ -263,7 +263,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Call :func:`joint_of`. ``before``, (class,), is log p(class, row) with the cell missing."""
+    """Apply :func:`joint_of` to a cell. ``before``, (class,), is log p(class, row) with the cell missing."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)

@@ -169,7 +169,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Names and leave-one-out log densities of the terms, (row, class, term); ``LeftOut`` of sampled features."""
+        """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per sampled feature."""
         names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = terms.left_out(self.posterior, data, labels, sampled)
@@ -221,7 +221,7 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` is a pair: the seed of draws conditioned on the row, and the position of ``drawn`` among all batches.
+        ``seed`` is a pair: the seed for draws conditioned on the row, and the index of the batch ``drawn``.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -235,7 +235,7 @@ class Believed:
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
         errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws
-        are conditioned on the row, exp(``log_p``), (row, class), is used as their mean.
+        are conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -259,7 +259,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate is a plug-in and a class is unknown, or if it is a mode and a feature is sampled."""
+    """Raise for a plug-in with an unknown class, or for a mode with a sampled feature."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

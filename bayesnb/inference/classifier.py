@@ -46,11 +46,11 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which holds no rows and may be shared by threads.
 
-    A fitted :class:`bayesnb.BayesianNB` holds a classifier as ``classifier_`` and delegates every question to it.
+    A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its classifier, ``classifier_``.
 
     If ``expected`` is true, the statistics include expected counts. ``em`` is the result of EM. ``declared`` are the
-    classes named by ``classes=`` or by the type of the labels. ``reading`` are options with which the command line
-    reads the file. ``record`` holds the name of the learned table and the scores of its rows.
+    classes named by ``classes=`` or by the type of the labels. ``reading`` holds the command-line options for reading
+    the file. ``record`` holds the name of the learned table and the scores of its rows.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, with a ``LeftOut`` per sampled feature. ``refit`` samples these features again."""
+        """As :meth:`log_left_out`, and a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -392,7 +392,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn about columns with unreliable leave-one-out densities of some rows."""
+    """Warn if leave-one-out densities of sampled features are unreliable."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(

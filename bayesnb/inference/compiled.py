@@ -110,7 +110,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x), up to a constant. Raise an error if the row must be passed to ``classifier``."""
+        """log p(c, x), up to a constant. Raise an error if only ``classifier`` can handle the row."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -150,8 +150,8 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model into a few arrays for predicting single rows.
 
-    Predicting a row is 15 times as fast as :meth:`predict_proba`, or 100 times if :meth:`predict_proba` gets a data
-    frame.
+    The result predicts one row 15 times as fast as :meth:`predict_proba`, or 100 times as fast if :meth:`predict_proba`
+    gets a data frame.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Six arrays (class, column) of the Normal columns: the log density at the centre, m, low, scale, a and b."""
+    """Six arrays (class, column) of the Normal columns: the peak log density, m, low, scale, a and b."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None

@@ -274,8 +274,8 @@ def conformal(
     Parameters
     ----------
     X, y, sample_weight
-        The known rows. For "full" and "loo", give exactly the learned rows. For "split", give rows that were not
-        learned. Weights must be whole numbers.
+        The known rows. "full" and "loo" require exactly the learned rows. For "split", give held-out rows. Weights must
+        be whole numbers.
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). With ``by_class=True``, the guarantee holds
         within each class.
@@ -293,8 +293,8 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing. With "full" or "loo": if the class counts differ from
-        those of the learned rows, a feature is sampled, or the model has a ``dependence``.
+        If a weight is not a whole number, or a label is missing. For "full" and "loo", also if the class counts differ
+        from the learned counts, a feature is sampled, or the model has a ``dependence``.
 
     Notes
     -----

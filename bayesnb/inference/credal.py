@@ -54,7 +54,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """ln J as a function of the share t, for the smallest J that the priors allow (f) and for the largest (h). J is
+    """Bounds f and h of ln J: the smallest and largest values that the priors allow, given the share t. J is
     proportional to p(class, row).
 
     ``low`` and ``high``, (row, class), are the part of ln J that does not depend on t, for the smallest and the largest
@@ -80,7 +80,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln J and its derivative in t, for the largest J that the priors allow, at t (..., row, class)."""
+        """ln J and its derivative in t at shares t, (..., row, class), for the largest J under the priors."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -196,9 +196,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """Divide the sum of the shares of classes a and b between these two classes so that ``value`` is largest; return
-    the new shares t.
-    """
+    """Split t_a + t_b between classes a and b to maximize ``value``; return the new shares t."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -489,7 +487,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
-    """Maximize a function on [0, 1] elementwise: take the best point of a grid, then golden sections around it."""
+    """Maximize a function on [0, 1] elementwise: a grid, then golden-section search around its best point."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)

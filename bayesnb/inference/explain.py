@@ -165,7 +165,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, then the sum."""
+    """Yield the contribution of each weighted term to the log-odds of classes a and b, then the sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -272,7 +272,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods of words, (..., word, class), centred: the sum over a row's words has mean 0 over the classes."""
+    """Log-likelihoods of words, (..., word, class); each row's sum is centred to mean 0 over the classes."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]
@@ -387,10 +387,10 @@ def explain(
     Notes
     -----
     With a dependence, the entry of a column is the log-likelihood ratio times the exponent, plus the offset, plus the
-    slope times the value. The effects of partitions and of the kernel are divided among the entries of the columns
-    (Aumann and Shapley 1974). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the learned
-    correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or dependent parameters
-    instead of plugging them in.
+    slope times the value. The effects of partitions and of the kernel are attributed to the columns (Aumann and Shapley
+    1974). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the learned correction of the
+    class frequencies. "(averaging)" is the effect of averaging over exponents or dependent parameters instead of
+    plugging them in.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
     log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the

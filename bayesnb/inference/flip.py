@@ -1,4 +1,4 @@
-"""Changes that flip a prediction: removed learned rows, contaminated tables, or powers of the priors."""
+"""Changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
 @dataclass(frozen=True)
 class Flip:
-    """What would change one prediction.
+    """Changes that would flip one prediction.
 
     ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
     column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction.
@@ -252,7 +252,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Posterior concentrations of the row's level and of all levels, (2, class, column), by feature."""
+    """By feature: posterior concentration of the row's level, and total over levels, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

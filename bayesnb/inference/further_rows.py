@@ -1,6 +1,6 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
-Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn at this θ and added to the
+Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given this θ and added to the
 learned statistics. The updated posterior then predicts new rows, also drawn at this θ.
 """
 
@@ -259,7 +259,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows that reduces a regret to ``bound``; infinity if ``sizes`` are too small."""
+    """The number of further rows that reduces a regret to ``bound``; infinity if it exceeds ``sizes[-1]``."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

@@ -59,7 +59,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the posterior given no rows: the prior.
+    ``before`` is the prior, a ``Posterior`` without rows.
 
     Raises
     ------
@@ -101,9 +101,9 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Which labels are wrong, given fixed class probabilities.
 
-    ``probability``, (row,), is p_i, the probability of label i by a model that was fitted without row i. If classes
-    overlap, some right labels are improbable too. The expected number of improbable correct labels is computed from the
-    p_i. If improbable labels exceed the expected number, the excess is attributed to wrong labels.
+    ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
+    some right labels are improbable too. The expected number of improbable correct labels is computed from the p_i. If
+    improbable labels exceed the expected number, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. With a ``note``, it is a rough lower bound."""
+    """A sentence on the expected number of wrong labels. With a ``note``, the number is a rough lower bound."""
     if note:
         return f"About {expected:.1f} or more of {n} labels are expected to be wrong: {note}."
     return (

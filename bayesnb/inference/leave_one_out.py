@@ -56,7 +56,7 @@ def loo(
     DataFrame (row, ...)
         Let D_i be the data without row i. With ``by="row"``: ``log_density`` is log p(x_i, y_i | D_i), and
         ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
-        each sampled column. With ``by="feature"``: the columns are (class, term), in nats. The term "(prior)" is log
+        each sampled column. With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log
         p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Priors scaled
         to the data are not rescaled without row i.
 
@@ -118,8 +118,8 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Scores of the learned rows, or of a random sample of 2,000 learned rows. Each row is predicted without its label.
 
-    If the folds of a model average held out every row, the held-out predictions are scored, as in ``compare``. With any
-    other dependence, each row is left out, and importance sampling removes the effect of its label on the exponents.
+    If a model average has held-out predictions for all rows, they are scored, as in ``compare``. With any other
+    dependence, each row is left out, and importance sampling removes the effect of its label on the exponents.
 
     Returns
     -------

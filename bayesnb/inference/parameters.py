@@ -81,7 +81,7 @@ def softmax_regression(
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
     ``exponents``, (class, column + 1), are the exponents of the columns, followed by the offset. With ``quadratic``,
-    squares and products of columns may be terms.
+    terms may include squares and products of columns.
 
     Raises
     ------

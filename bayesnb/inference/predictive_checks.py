@@ -107,7 +107,7 @@ class Check:
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
     """The checks of the rows of one class, and the value of each check's test statistic, (table, check).
 
-    ``cells``, (table, row, column), are numbers or codes of levels. The same cells are missing in every table.
+    ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells.
     """
     known = ~np.isnan(cells[0])
     found: list[tuple[Check, Array]] = []
@@ -347,7 +347,8 @@ def replicated(
 ) -> Array:
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    Each table has its own parameters. ``connect`` changes the cells in place so that the columns are dependent.
+    Each table uses a separate draw of the parameters. ``connect`` makes the columns dependent by changing cells in
+    place.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.

@@ -1,4 +1,4 @@
-"""The table of questions to a fitted model.
+"""The table of questions about a fitted model.
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` turns a
 question into a method of estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
@@ -180,7 +180,7 @@ def listing_questions[C: type](kind: C) -> C:
 
 
 def by_group() -> dict[str, list[Question]]:
-    """The questions of each heading."""
+    """The questions under each heading."""
     groups: dict[str, list[Question]] = {}
     for each in QUESTIONS.values():
         groups.setdefault(f"{each.group[0].upper()}{each.group[1:]}", []).append(each)
@@ -220,7 +220,7 @@ def written() -> dict[str, str]:
         files[f"{module}.py"] = [
             f'"""{about}',
             "",
-            "Each function takes a fitted model first: an estimator, or its ``classifier_``.",
+            "The first argument of each function is a fitted model: an estimator, or its ``classifier_``.",
             f"Written {made}",
             '"""',
             "",

@@ -48,8 +48,8 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, the defaults are the numbers of draws and chains of this feature. Requesting more draws or chains repeats
-        the draws of this feature.
+        draws, the defaults are the numbers of draws and chains of this feature. If you request more draws or chains,
+        this feature's draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
@@ -61,13 +61,13 @@ def sample_posterior(
         learned rows. "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree
         describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
-        Groups that the tree must have in addition to the default groups. By default the tree has all groups that can be
-        made, except "columns" with its large arrays (chain, draw, row, column).
+        Groups that the tree must have in addition to the default groups. By default the tree has all available groups
+        except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``. For
-        exponents, "exact" draws from a Normal approximation, or by slice sampling if that is inaccurate, and "nuts"
-        draws from the model of :meth:`to_pymc`.
+        exponents, "exact" uses a Normal approximation, or slice sampling if the approximation is inaccurate; "nuts"
+        uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
@@ -78,9 +78,9 @@ def sample_posterior(
     Returns
     -------
     DataTree
-        The groups, variables and coordinates do not depend on the sampler: ``posterior``, ``sample_stats`` and
-        ``constant_data``; ``prior`` and ``log_prior`` if all priors are proper; and with rows ``observed_data``,
-        ``log_likelihood``, predictive groups, and the separate trees ``joint`` and ``columns``.
+        The groups, variables and coordinates do not depend on the sampler. The groups are ``posterior``,
+        ``sample_stats`` and ``constant_data``; ``prior`` and ``log_prior`` if all priors are proper; and, given rows,
+        ``observed_data``, ``log_likelihood``, predictive groups, and the separate trees ``joint`` and ``columns``.
         ``docs/how-to/two-roads.md`` describes each group.
 
     Raises

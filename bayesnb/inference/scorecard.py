@@ -1,4 +1,4 @@
-"""Scores of predictions with intervals, compared with the model's expectation and with class frequencies."""
+"""Prediction scores with intervals, compared with the model's expectation and class frequencies."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If the expected log loss is in the interval, or less than 0.001 nats outside, the expected accuracy is compared
+        If the expected log loss is in this interval, with a tolerance of 0.001 nats, the expected accuracy is compared
         with the interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
@@ -312,7 +312,7 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
 
 
 def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
-    """The expected scores if each class were drawn from its predicted probabilities."""
+    """The expected scores if each row's class were drawn from the predicted probabilities."""
     # For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
     # 1 - Σ p². The expected calibration error is a mean over simulations.
     proba = np.exp(log_proba)

@@ -82,7 +82,7 @@ def uncertainty(
 
     Notes
     -----
-    After a fit with unlabelled rows, all columns are overconfident, because expected counts replace missing labels.
+    After a fit with unlabelled rows, all results are overconfident, because expected counts replace missing labels.
     Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, and may lie outside
     the interval. See ``docs/how-to/uncertainty.md``.
 

@@ -1,7 +1,7 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
 If further rows have the distribution of the learned rows, the numbers u_t of :class:`Reader` are independent and
-uniform on [0, 1], for all values of the parameters. A bet with the density f has the capital ∏ f(u_t), a martingale of
+uniform on [0, 1], for all values of the parameters. A bet is a density f; its capital ∏ f(u_t) is a martingale with
 mean 1. The probability that the capital of a bet ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md``
 has the proof.
 """
@@ -52,11 +52,12 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the updated reader and the uniform numbers of the values ``x``, (row,).
+        """Return the updated reader, and the values ``x``, (row,), transformed to uniform numbers.
 
-        The uniform numbers, (stream, row), are NaN for values without a predictive distribution.
+        The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance``, (row,), holds uniform random numbers that place a value of positive probability in its interval.
+        ``chance``, (row,), holds uniform random numbers that randomize the probability integral transform at values of
+        positive probability.
         """
 
 
@@ -217,7 +218,7 @@ class Bets:
         return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
 
     def after(self, u: Array) -> tuple[Bets, Array]:
-        """The bets after further numbers, and the log capital after each number, (row,)."""
+        """The updated bets, and the log capital after each number in ``u``, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
@@ -459,11 +460,11 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. If ``X`` and ``y`` are given, columns of numbers are compared
-        by ranks. Ranks work for any family, and for a stream without labels.
+        Learned rows, or other rows from the same source. With ``X`` and ``y``, numeric values are ranked among earlier
+        values. Ranks work for any family, and for a stream without labels.
     level : float
-        Largest probability of a false alarm in any column and class, at any time, on average over learned rows and
-        streams.
+        Upper bound on the probability that any column and class ever raises a false alarm, averaged over learned rows
+        and streams.
     random_state : int
         Seed for breaking ties and for setting learned rows aside.
 

@@ -106,8 +106,7 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write two outputs: ``product`` is ∏ (1 + sign z²) - 1 over the columns of each run, and ``lead`` is Σ top over
-    all columns.
+    """Write ``product``, ∏ (1 + sign z²) - 1 per run of columns, and ``lead``, Σ ``top`` over all columns.
 
     ``row`` are positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
     ``own``.
@@ -273,7 +272,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """The result of :func:`gather` in the row's own class, (row,)."""
+    """The result of :func:`gather` for each row's class, (row,)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):

@@ -14,8 +14,8 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     edge weights and of the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)),
     where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). The entries of diag(g) + L(w) may span e^±1000, so
     nodes are eliminated one after another. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t, and
-    leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum over
-    the rooted forests of the remaining graph is the other factor. All terms are positive, so no digits are lost.
+    leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum is e^t
+    times the sum over the rooted forests of this graph. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """The steps of :func:`log_forests`.
 
-    For each eliminated node k: the log weights of its edges and, for each edge of the next graph, the fraction of its
-    weight from the path through k.
+    For each eliminated node k: the log weights of its edges, and the fraction of each remaining edge's new weight that
+    comes from the path through k.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -94,7 +94,7 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
     """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
     of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function reverses the
-    elimination of :func:`log_forests`, so the walks are integrated out. Edges are directed to the root; the parent of a
+    elimination of :func:`log_forests`, which integrates the walks out. Edges are directed to the root; the parent of a
     root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
     replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
     Let S be the set of nodes i with an edge i → j that replaces i → k → j. Their parent is k. The parent of k is a

@@ -208,7 +208,8 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
     """The node in which each row stops, (row, tree), in binary trees with one split per depth.
 
-    See :class:`bayesnb.dependence.partitions.Partitions`. A row stops at a split whose column has a code below 0.
+    See :class:`bayesnb.dependence.partitions.Partitions`. A row with a negative code in a split's column stops at this
+    split.
 
     Parameters
     ----------

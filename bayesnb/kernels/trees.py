@@ -263,7 +263,7 @@ def answer(
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
-    such trees are skipped. In trees grown without the row, its ``weight`` is subtracted at every node on its path. If
+    such trees are skipped. In trees grown without the row, ``weight`` is subtracted at every node on the row's path. If
     the cell of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are
     (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output.
     The remaining arrays are as in :func:`weigh`.

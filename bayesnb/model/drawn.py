@@ -1,4 +1,4 @@
-"""A posterior that is known by its draws only."""
+"""A posterior represented only by draws."""
 
 from __future__ import annotations
 

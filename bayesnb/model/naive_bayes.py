@@ -87,7 +87,7 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def of_features(self, names: Sequence[Any]) -> Theta:
-        """Join the parameters of features with equal specifications along the column axis."""
+        """Concatenate, along the column axis, the parameters of features with equal specifications."""
         each = [self.features[name] for name in names]
         if len(each) == 1:
             return each[0]
@@ -173,7 +173,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise ``RefusedError`` if the estimate does not support leave-one-out for all features."""
+        """Raise ``RefusedError`` if any feature does not support leave-one-out under the estimate."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
                 Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
@@ -192,7 +192,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows that belong to every class, with the weights ``r``, (row, class)."""
+        """Statistics of rows that count in every class, with the weights ``r``, (row, class)."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
@@ -300,7 +300,7 @@ class Posterior:
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics; a prior that was scaled to the data keeps its scale."""
+        """The posterior given other statistics; priors scaled to the original data are not rescaled."""
         both = self.prior, statistics.features
         alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
         believed = stacks.by_name(alike, len(self.labels), updated, statistics.about)
@@ -346,7 +346,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode or mean of the parameters. The mode is the joint mode of each factor's parameters."""
+        """The posterior mode or mean of the parameters. The mode maximizes each factor's joint density."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -400,7 +400,7 @@ class Posterior:
 
         For each draw and row, a class c is drawn from p(c | x, D). The parameters of class c are then drawn given the
         data and the row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
-        p(cell | draw). If ``drawn`` lacks a feature, the feature's log-likelihood is drawn per cell.
+        p(cell | draw). If ``drawn`` lacks a feature, the feature's log-likelihood is drawn separately for each cell.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -482,7 +482,7 @@ class Posterior:
         """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled
         feature.
 
-        The result is exact for conjugate features. Priors scaled to the data are not rescaled without row i.
+        The result is exact for conjugate features. Priors scaled to the data still depend on row i.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)

@@ -27,21 +27,21 @@ ROUNDS = 3
 class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of the number of rows in its column that have the same value. In a column of numbers,
-    the hash also includes how many rows have smaller and how many have larger values; x and -x get equal hashes. The
-    key of a column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its
-    label. The hash of a cell combines the keys of the cell and its column. Then the key of each cell is combined with
-    the summed keys of all rows with the same value in this column. Keys of rows and of cells are recomputed alternately
-    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are
-    ignored. A row of weight 2 counts as two rows.
+    The key of a cell is a hash of the number of rows with the same value in the column. In a column of numbers, the
+    hash also includes the row counts below and above the value; x and -x get equal hashes. The key of a column is the
+    sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash of a
+    cell combines the keys of the cell and its column. Then the key of each cell is combined with the summed keys of all
+    rows with the same value in this column. Keys of rows and of cells are recomputed alternately (colour refinement,
+    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A row of
+    weight 2 counts as two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the encoded rows, which break ties between equal keys. Rows with equal keys can have different values:
-        they then differ only in the names of columns or levels, or in the direction of a column of numbers (x or -x).
+        Hashes of the encoded rows, which break ties between equal keys. Rows with equal keys can differ only in the
+        names of columns or levels, or in the direction of a numeric column (x or -x).
     """
 
     keys: Array
@@ -49,7 +49,7 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Make the order of labelled rows from their encoded columns.
+        """Create an ``Order`` of labelled rows from their encoded columns.
 
         ``bags`` holds the positions in ``data`` of the bags of words.
         """
@@ -93,8 +93,8 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """A key for each cell of a column, (cell,), from the keys of the cell's rows. ``codes``, (row,), holds the cell
-        of each row, or -1 if missing.
+        """A key for each code of a column, (code,), from the keys of the rows with this code. ``codes``, (row,), is -1
+        for missing cells.
         """
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
@@ -103,8 +103,8 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw rows at random, but not more than ``most``; return their positions, weights and ranks in random order.
 
-        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Treat rows with equal ranks
-        alike: they differ at most in the names of columns or levels, or in the sign of a numeric column.
+        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must not distinguish
+        rows with equal ranks: such rows differ at most in names of columns or levels, or the sign of a numeric column.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -124,7 +124,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Positions and labels of all rows, or of ``most`` sampled rows.
+        """Positions and labels of all rows, or of a sample of ``most`` rows.
 
         A row that is drawn several times appears once, with its number of draws as weight.
         """
@@ -182,7 +182,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, a symmetric hash of two sums: over lower cells and over higher cells."""
+    """For each cell, a hash of the unordered pair of sums over lower and over higher cells."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

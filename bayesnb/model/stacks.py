@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications: a family, names, and their parts in ``known``, such as posteriors."""
+    """Features with equal specifications; ``known`` holds mappings from names to parts such as posteriors."""
 
     family: Family
     names: Sequence[Any]
@@ -35,7 +35,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The known parts, joined only once so that a posterior's cached values are reused."""
+        """The joined parts of ``known``, computed once so that cached values of posteriors are reused."""
         return _joined(self.names, self.known)
 
 
@@ -79,8 +79,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield, for each stack, the names of its features and the result of ``ask``. The arguments of ``ask`` are the
-    family and the joined parts of the features, from ``Stack.known`` and then ``given``.
+    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` is called with the family and
+    the features' joined parts, ``Stack.known`` before ``given``.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

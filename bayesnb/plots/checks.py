@@ -104,7 +104,7 @@ def independence(found: Independence) -> Figure:
     -------
     Figure
         One cell per pair. The colour is the mutual information in nats. Grey means no evidence of dependence. At most
-        40 columns are shown, those with the strongest dependence.
+        the 40 most strongly dependent columns are shown.
 
     Raises
     ------

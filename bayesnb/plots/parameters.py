@@ -43,7 +43,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     See Also
     --------
     arviz_plots.plot_prior_posterior : One panel per class, with the whole range of the prior; also in plotly and bokeh.
-    arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, plots the posterior of each class.
+    arviz_plots.plot_dist : The posterior of each class, with ``aes={"color": ["class_label"]}``.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Each preset uses a plug-in estimate. Class frequencies are smoothed only if the library smooths them. Most of the
+Each preset uses a plug-in estimate. A preset smooths class frequencies only if the original library does. Most of the
 libraries replace small probabilities by a constant. Parameters that request this replacement raise an error. Intervals,
 exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
 columns of numbers in :func:`weka`.
@@ -191,7 +191,7 @@ def spark(
     Parameters
     ----------
     smoothing : float
-        λ, added to each count of words or ones, and to the count of each class; unused by "gaussian", as in Spark.
+        λ, added to the counts of columns, or of zeros and ones, and of classes; unused by "gaussian", as in Spark.
     model_type : {"multinomial", "bernoulli", "gaussian"}
         Treat all columns as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
 
@@ -203,7 +203,7 @@ def spark(
     Raises
     ------
     ValueError
-        For a negative number, or an unknown ``model_type``.
+        If ``smoothing`` is negative, or ``model_type`` is unknown.
 
     Examples
     --------
@@ -226,12 +226,12 @@ def spark(
 def weka() -> BayesianNB:
     """``NaiveBayes`` of Weka, with its default options.
 
-    Levels and classes are smoothed by 1. Numbers are read by ``bayesnb.presets.rounded.RoundedGaussian``.
+    Laplace smoothing adds 1 to level and class counts. Numbers are read by ``bayesnb.presets.rounded.RoundedGaussian``.
 
     Returns
     -------
     BayesianNB
-        Not fitted. Number columns have a single estimate and no posterior, so models with such columns have no
+        Not fitted. Numeric columns have a point estimate and no posterior, so models with such columns have no
         intervals, no exact leave-one-out and no model files.
 
     Notes

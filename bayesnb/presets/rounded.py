@@ -1,4 +1,4 @@
-"""Weka's model of numbers. A value is rounded to a multiple of h, and has the probability of an interval of width h."""
+"""Weka's model of numbers. A value has the probability of the interval of width h around the nearest multiple of h."""
 
 from __future__ import annotations
 

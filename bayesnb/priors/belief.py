@@ -182,8 +182,8 @@ class Prior(Belief):
 
     L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
     if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
-    leave no correct digit. ``along`` at t = 1 is the log predictive if called on the posterior with the d of one row,
-    and the log evidence if called on the prior with the d of all learned rows. Both values omit ln h, which does not
+    leave no correct digit. At t = 1, ``along`` of the posterior, with the d of one row, is the log predictive.
+    ``along`` of the prior, with the d of all learned rows, is the log evidence. Both values omit ln h, which does not
     depend on θ. The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior

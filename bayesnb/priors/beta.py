@@ -51,7 +51,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
-        """α imaginary ones and α imaginary zeros."""
+        """Pseudo-counts: α ones and α zeros."""
         return cls(alpha, alpha)
 
     @classmethod
@@ -60,7 +60,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
-        """m imaginary rows, of which the share ``p`` are ones: the posterior mean is (n + m p) / (N + m)."""
+        """``m`` imaginary rows, with a fraction ``p`` of ones: the posterior mean is (n + m p) / (N + m)."""
         p = np.asarray(p, float)
         if not np.all((p >= 0) & (p <= 1)):
             raise ValueError(f"Expected p between 0 and 1; got {p!r}")

@@ -65,8 +65,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` and ``own``, (..., node), hold the log evidence of each node if it stops or splits, respectively, and
-    optionally two derivatives. The nodes form a whole tree, or a path with one node per depth.
+    ``near`` holds the log evidence of each node if it stops, ``own`` if it splits, (..., node); both may include two
+    derivatives. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -168,10 +168,10 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The part of a tree that predicts one row in a given cell: the nodes above this cell.
+    """The nodes above one cell of a tree, which determine the predictive probability of this cell.
 
-    θ is the share of a node's probability in the half that contains the cell. ``own``, (..., depth), is the
-    distribution of θ if the node splits, and ``close`` if the node stops.
+    At each node, θ is the conditional probability of the half that contains the cell. ``own``, (..., depth), is the
+    distribution of θ if the node splits. ``close`` is the distribution if it stops.
     """
 
     own: Outcome
@@ -219,8 +219,8 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share of the left half in the whole column.
-    The strength s is ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if the node stops. See
+    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share over all classes. The strength s is
+    ``strength`` · ``growth``^d if the node splits, and ``near`` (far larger) if it stops. See
     ``docs/theory/polya-tree.md``.
 
     Parameters
@@ -266,7 +266,7 @@ class BetaTree(Stopping, Prior):
 
     @classmethod
     def flat(cls) -> BetaTree:
-        """Uniform distributions of all shares; the posterior mode is the relative frequencies."""
+        """Uniform density of each share; the posterior mode is the relative frequencies."""
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:

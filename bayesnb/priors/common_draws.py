@@ -28,7 +28,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """A copy with the random numbers of part ``key`` of the drawn quantity."""
+        """A copy for the part ``key`` of the drawn quantity, with separate random numbers."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

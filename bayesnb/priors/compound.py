@@ -85,7 +85,7 @@ class OneOf(Compound):
 
     The posterior weight of a part is proportional to its prior weight times its evidence. Means and predictives are
     averages over the parts, weighted with the posterior weights. If a part did not generate the values, the posterior
-    of its θ is the prior. In PyMC, the choice of the part is summed out.
+    of its θ is the prior. In PyMC, the unknown part is summed out.
 
     Parameters
     ----------

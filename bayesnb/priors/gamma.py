@@ -63,7 +63,7 @@ class Gamma(Prior):
 
     @classmethod
     def learned(cls) -> Gamma:
-        """α imaginary events at the rate of the whole column, with α estimated from the evidence.
+        """A prior worth α events at the whole column's rate, with α estimated from the evidence.
 
         All columns of a feature share α. The hyperprior is ``ln α ~ Normal(0, 1)``.
         """
@@ -88,7 +88,7 @@ class Gamma(Prior):
 
     @classmethod
     def jeffreys(cls) -> Gamma:
-        """Gamma(1/2, 0), which is improper. The posterior of a class with exposure is proper."""
+        """Gamma(1/2, 0), which is improper. The posterior is proper for classes with positive exposure."""
         return cls(0.5, 0.0)
 
     @classmethod

@@ -175,7 +175,7 @@ class NormalGamma(UnknownPrecision):
     kappa : float or array
         The strength of ``m``, in rows.
     a : float or array
-        Half the strength of the variance, in rows.
+        Half the strength of the prior variance, in rows.
     b : float, array or None
         ``a`` times the prior variance. ``None`` uses the pooled variance. If the pooled variance is 0 or unknown, it is
         replaced by the squared pooled mean, or by 1 if the pooled mean is 0 too.
@@ -217,7 +217,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior with three learned factors: of κ, of both a and b, and of b alone.
+        """The unit information prior with three learned factors that multiply κ, both a and b, and b alone.
 
         All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
         logarithm of each factor is Normal(0, 1).

@@ -109,7 +109,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalWishart:
-        """The prior that counts as ``n`` rows with the means and covariances of ``rows`` (row, column)."""
+        """The prior equivalent to ``n`` rows with the means and covariances of ``rows`` (row, column)."""
         x = elicitation.rows_like("rows", rows, n)
         return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 

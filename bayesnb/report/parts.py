@@ -28,7 +28,7 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 class Bars:
     """Bars in the last column of a table, one per row, each with an interval. A row without a bar has the size NaN.
 
-    Bars to the right favour the class ``label``, bars to the left the class ``against``.
+    Bars to the right favour the class ``label``; bars to the left favour the class ``against``.
     """
 
     sizes: Array
@@ -118,7 +118,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
 
 
 def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
-    """Write a number with its interval. By default, the decimal places suit the largest of the numbers."""
+    """Write a number with its interval. By default, the largest number determines the decimal places."""
     numbers = [number for number in (value, lower, upper) if number is not None]
     if any(np.isnan(numbers)):
         return "—" if value is None or np.isnan(value) else str(written(value))
@@ -182,8 +182,8 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    ``lower`` and ``upper`` are the interval of the column ``median`` if there is one, otherwise of the preceding
-    column. A column ``se`` or ``x_se`` is the standard error of the preceding column.
+    ``lower`` and ``upper`` are the interval of the column ``median`` or, without a ``median``, of the preceding column.
+    A column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

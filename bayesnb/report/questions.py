@@ -1,6 +1,6 @@
 """Build report sections and command output from answers to questions about the table.
 
-:class:`bayesnb.inference.questions.Shown` defines the heading, the sentence, the table and the picture.
+:class:`bayesnb.inference.questions.Shown` defines the heading, sentence, table and picture of an answer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model with its learned rows. Each question is answered once.
+    """A fitted model with its learned rows. Answers are cached.
 
     Questions without labels use at most 200 rows, sampled by content hash.
     """
@@ -196,7 +196,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class, its interval, and the prediction if it is another class."""
+    """A sentence with the probability of a class, its interval, and the predicted class if it differs."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))

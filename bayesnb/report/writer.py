@@ -33,7 +33,7 @@ PHONE = 46
 
 
 def page_as(page: Page, format: str, form: Form = "python") -> str:
-    """Write the page as "html" or "md". The HTML forbids scripts and requests.
+    """Write the page as "html" or "md". The HTML's security policy blocks scripts and requests.
 
     With ``form="python"``, recommendations are Python code; with "command", command-line options.
     """

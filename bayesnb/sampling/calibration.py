@@ -99,7 +99,7 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """Plot the distribution function of the ranks minus the uniform one, in one panel per quantity.
+        """Plot the ECDF of the ranks minus the uniform CDF, one panel per quantity.
 
         The posterior is too narrow if the line is first above and then below 0. The posterior is too wide if the line
         is first below and then above 0. The posterior is shifted if the line stays on one side of 0. ArviZ marks

@@ -54,7 +54,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 
 def arrays_of(part: Any) -> dict[str, Any]:
-    """The array fields of a data class, without cached values, because other threads may change them."""
+    """The array fields of a data class, without its cache, which other threads may change."""
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, softmax
 
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import Rows, derivatives
-from bayesnb.dependence.scores import averaged, expected, expected_derivatives, nearest
+from bayesnb.dependence.scores import _sobol, averaged, expected, expected_derivatives, nearest
 
 
 @pytest.mark.parametrize("sd", [0.0, 0.01, 1.0, 3.9, 4.1, 20.0, 300.0])
@@ -63,6 +63,13 @@ def test_more_classes_are_integrated_to_the_stated_error_in_any_order(n: int):
     p, both = expected(mean, covariance)
     assert_allclose(p, found, atol=1e-12)
     assert_allclose(both.sum(2), p, atol=1e-12)
+
+
+@pytest.mark.parametrize("dimensions", range(1, 9))
+def test_sobol_points_are_those_of_scipy(dimensions: int):
+    for points in (32, 128, 512):
+        expected_points = stats.qmc.Sobol(dimensions, scramble=False).random(points).T
+        assert_array_equal(_sobol(dimensions, points), expected_points)
 
 
 def test_classes_whose_scores_are_alike_have_one_probability():

@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
 from bayesnb.data.targets import read_target
-from bayesnb.evaluation import compare, evaluate
+from bayesnb.evaluation import compare, comparison, evaluate
 from bayesnb.evaluation.folds import splits
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
@@ -248,6 +248,14 @@ def test_compare_uses_exact_leave_one_out_by_default():
         own = [np.log(p[label]) for (_, p), label in zip(left_out.iterrows(), PLAY, strict=True)]
         assert found.loc[name, "log_score"] == pytest.approx(sum(own), rel=1e-12)
         assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
+
+
+def test_a_model_scored_beside_an_average_that_contains_it_scores_as_alone():
+    beside, alone = (
+        comparison(BayesianNB(), *datasets.penguins(), cv=2, dependence=names)
+        for names in (("weighted", "auto-counts"), ("weighted",))
+    )
+    assert_allclose(beside.answers["weighted"], alone.answers["weighted"], rtol=1e-9, atol=1e-9)
 
 
 def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_and_comes_last():

@@ -54,6 +54,12 @@ class Dependence:
     def after(self, statistics: DependenceStatistics) -> Dependence:
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
+    def of_member(self, name: str) -> Dependence:
+        """A copy with one member of the average."""
+        exponents = self.exponents
+        spread = replace(exponents.spreads[[*exponents.average].index(name)], weight=1.0)
+        return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
+
     def over(self, index: Sequence[int]) -> Dependence:
         """A copy for the classes at the positions ``index``; -1 is a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):

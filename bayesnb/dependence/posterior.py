@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.special import logsumexp, ndtri
+from scipy.special import ndtri
 
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Exponents, Group, Layout, NoExponentsError
 from bayesnb.dependence.likelihood import (
@@ -32,6 +32,7 @@ from bayesnb.dependence.likelihood import (
 )
 from bayesnb.dependence.scores import FEW_POINTS, Spread, nearest
 from bayesnb.kernels.blocks import slices, written
+from bayesnb.model import normalize
 from bayesnb.numerics import Array, log
 from bayesnb.progress import tick
 from bayesnb.wording import Cure, Message
@@ -526,7 +527,7 @@ def tempered(log_p: Array, power: float) -> Array:
     """Raise probabilities to a power and normalize them; arguments and results are log probabilities."""
     if power == 1.0:
         return log_p
-    return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
+    return normalize(power * log_p)
 
 
 def learn_exponents(

@@ -14,8 +14,8 @@ import pandas as pd
 from bayesnb import learning
 from bayesnb.data.rows import few_rows
 from bayesnb.data.tables import Table
-from bayesnb.dependence.exponents import DependenceName, Exponents, named
-from bayesnb.dependence.learning import FEW, FOLDS
+from bayesnb.dependence.exponents import NAMED, DependenceName, Exponents, named
+from bayesnb.dependence.learning import FEW, FOLDS, WEIGHTED
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import expected_losses, prices
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.classifier import Classifier
 
 MOST_SCORED = 20_000
 """Largest number of rows to score by default, drawn at random. The sd of the accuracy is then below 0.004."""
@@ -41,6 +42,8 @@ TWO_FOLDS = 2 * Exponents().rows
 LEAST = 0.0005
 """Smallest improvement in log loss, in nats per row, for which another line is recommended."""
 
+
+AVERAGES = [name for name, spec in NAMED.items() if spec.average]
 
 SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 """The scores of a table or picture of a comparison, and their titles."""
@@ -397,15 +400,19 @@ def comparison(
             except (BoundaryError, ImproperError, RefusedError) as error:
                 absent[estimate] = error
             progress.add(1)
-        for name in dependence:
+        # The folds of an average contain its member "weighted", so averages come first.
+        for name in sorted(dependence, key=lambda name: name not in AVERAGES):
             try:
                 # Predictions integrate over Normals, so the draws of the exponents are not needed.
                 other = replace(plain, dependence=replace(named(name), draws=1))
                 inside = _answers_inside(other, X, y, codes) if by == FOLDS and scored is None else None
-                if inside is None:
-                    answers[name], codes = answers_of(*folds_of(other, X, y, by, scored))
-                else:
+                if inside is not None:
                     answers[name], how[name] = inside, HeldOut("inside")
+                elif name not in answers:
+                    folds, target = folds_of(other, X, y, by, scored)
+                    answers[name], codes = answers_of(folds, target)
+                    if name in AVERAGES and WEIGHTED in dependence:
+                        answers[WEIGHTED], _ = answers_of(folds, target, _weighted)
             except ValueError as error:
                 absent[name] = error
             progress.add(1)
@@ -420,6 +427,10 @@ def comparison(
         default = getattr(clf, "dependence", None) or clf.estimate
     default = default if default in how else "predictive"
     return Comparison(found, how, answers, absent, codes, classes, prob, default, scored)
+
+
+def _weighted(fitted: Classifier) -> Classifier:
+    return fitted.with_dependence(fitted.dependence.of_member(WEIGHTED))
 
 
 def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | None:

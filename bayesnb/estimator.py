@@ -395,7 +395,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     ) -> DataTree:
         """Draw parameters from the priors, and tables from these parameters, before anything is learned.
 
-        The estimator need not be fitted, and is not changed. A ``dependence`` is not part of the prior.
+        The estimator need not be fitted, and is not changed. The ``dependence`` is ignored.
 
         Parameters
         ----------

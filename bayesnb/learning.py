@@ -42,8 +42,8 @@ class Learned:
     weights.
 
     ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` holds counts for the dependence; it is empty
-    without a dependence. ``classes`` are the classes that the rows have or had. Classes in ``declared`` exist even
-    without rows, because the user or the type of the labels names them.
+    without a dependence. ``classes`` are the classes of all learned rows, including forgotten rows. Classes in
+    ``declared`` exist even without rows, because the user or the type of the labels names them.
     """
 
     schema: Schema
@@ -64,7 +64,7 @@ class Learned:
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
         """Learn from a part of a table.
 
-        Shape and pair counts use the cells that the earlier classifier, ``before``, chose.
+        The dependence statistics use the cells chosen by the earlier classifier, ``before``.
         """
         counts = _counts(settings, before)
         if isinstance(part, Summary):
@@ -278,8 +278,8 @@ def with_part(
 ) -> Classifier:
     """Learn from part of a table; ``named`` are the classes named by the user.
 
-    The exponents and the cells of the terms are learned from the first part. Later parts add to the counts in the cells
-    of the first part, but do not change the exponents.
+    The exponents and the cells of the terms are learned from the first part. Later parts are counted in the cells of
+    the first part, and the exponents stay fixed.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))
@@ -323,7 +323,7 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the dependences of the classifiers count different cells, raise an error or, with ``keep``, use the counts of
+    If the classifiers have dependence counts of different cells, raise an error; with ``keep``, use the counts of
     ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
@@ -342,7 +342,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether ``other`` has counted all cells that ``one`` has counted."""
+    """Whether ``one`` counts no cells, or the same cells as ``other``."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
@@ -357,7 +357,7 @@ def discounted(settings: EstimatorParameters, before: Classifier, factor: float)
 def with_exponents(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier with exponents learned from all learned rows or a sample."""
+    """The classifier with exponents learned from all learned rows or a sample of them."""
     require_dependence(settings)
     if settings.dependence is None:
         raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
@@ -460,7 +460,7 @@ def believed(
     draws: Mapping[Any, Draws] | None = None,
     **others: Any,
 ) -> Classifier:
-    """The classifier that follows from ``learned`` under the priors and the estimate in ``settings``.
+    """Build the classifier from ``learned`` and the priors and estimate in ``settings``.
 
     The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.
     ``others`` are further fields of the classifier.

@@ -98,7 +98,7 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """Nest the family of this cure in the family ``kind``."""
+        """Wrap the suggested family in the family ``kind``."""
         if isinstance(self.value, Spelled):
             return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
@@ -124,7 +124,7 @@ class Message:
     Parameters
     ----------
     text : str
-        Template for :meth:`str.format`, without names or values of the user.
+        Template for :meth:`str.format`, without the user's names and values.
     **data : values by name
 
     Examples

@@ -257,7 +257,7 @@ class Questions(click.Group):
 
 
 def asked() -> Mapping[str, Question]:
-    """The questions that require only a table, or a table and labels, by name."""
+    """{name: question} of the questions that require only ``X``, or ``X`` and ``y``."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 

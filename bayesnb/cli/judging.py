@@ -95,10 +95,10 @@ def audit(
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
     independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
-    and the decrease in log loss on held-out rows if the pair is modelled. The audit also compares columns and pairs
-    with tables simulated from the model. The limit is 200 columns. A label is doubtful if the model of all other rows
-    gives it a small probability. If the audit recommends a dependence, the model that judges the labels includes this
-    dependence.
+    and the decrease in log loss on held-out rows if the pair is modelled. The audit also checks columns and pairs
+    against tables simulated from the model. The audit accepts at most 200 columns. A label is doubtful if the model of
+    all other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
+    includes this dependence.
 
     There is no option --dependence. The first sentence of the output recommends a value of --dependence; `compare` and
     `report` show how much this dependence improves predictions.
@@ -149,7 +149,7 @@ def report(
     cv: Folds, rows: int, settings: Settings, unit: str, draws: int, prob: float, random_state: int, format: Format,
     force: bool,
 ) -> int:  # fmt: skip
-    """Write one self-contained page about a table: the scores of its model, the findings, and what was learned.
+    """Write a self-contained page about a table and its model: scores, findings, and learned parameters.
 
     DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access.
     """

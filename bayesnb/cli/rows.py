@@ -64,7 +64,7 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
 
 
 def template_of(clf: Classifier) -> pd.DataFrame:
-    """An empty table of the model's columns."""
+    """An empty table with the model's columns."""
     import pandas as pd
 
     columns = {}

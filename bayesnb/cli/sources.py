@@ -106,8 +106,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table with the reading settings stored in a fitted model.
 
-    The model stores the names of the columns, the columns to leave out, and the texts of missing values. Columns in
-    ``others`` are always kept. A column is read as text if the model learned text.
+    The model stores the column names, the columns to leave out, and the missing-value markers. Columns in ``others``
+    are always kept. A column is read as text if the model learned it as text.
     """
     text = [
         column
@@ -128,7 +128,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open an embedded data set or a path. ``data`` is a path if it has a suffix, or if such a file or folder exists.
+    """Open the embedded data set ``data``, otherwise the path. A path contains a dot or slash, or exists.
 
     The columns that ``settings`` name must exist. ``names`` are column names that identify a line as the header.
     """

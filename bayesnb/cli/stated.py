@@ -1,4 +1,4 @@
-"""``python -m bayesnb.cli.stated`` writes the facts about options from signatures and docstrings to ``stated.json``.
+"""``python -m bayesnb.cli.stated`` extracts options from signatures and docstrings to ``stated.json``.
 
 Help texts and errors about mistyped options come from ``stated.json``, because importing the functions takes a second.
 """

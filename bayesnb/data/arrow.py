@@ -94,7 +94,7 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
 
 
 def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
-    """Replace the user's texts for missing cells by null."""
+    """Replace the user's missing-value markers with null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -137,7 +137,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add the source and the last row read to an error of Arrow."""
+    """Convert Arrow errors to ``ValueError``, with the source and the last row read."""
     import pyarrow as pa
 
     try:

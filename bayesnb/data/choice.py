@@ -1,4 +1,4 @@
-"""Choose the family of each column of numbers from the rows; start with :func:`chosen`."""
+"""Choose the family of each numeric column from the rows; the entry point is :func:`chosen`."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Column:
         return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
     def ordinary(self) -> Array:
-        """The numbers; ``ValueError`` if one is infinite or extreme."""
+        """The numbers; ``ValueError`` if one is too large or too small to square."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])

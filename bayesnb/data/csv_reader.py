@@ -257,7 +257,7 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the first row is data: most of its texts occur again below."""
+    """Whether the first row is data, not names: most of its texts recur below."""
     if any(kind != "VARCHAR" for kind in types):
         return False
     again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))

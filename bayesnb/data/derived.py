@@ -55,8 +55,8 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
 
     Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
     of the columns is a feature. All columns are cut into intervals. A derived column needs a higher log evidence than
-    either source column. The best derived columns are added one by one to naive Bayes with a Gaussian per column. A
-    column is kept if it improves the exact leave-one-out log score.
+    either source column. The best derived columns are added one by one to Gaussian naive Bayes. A column is kept if it
+    improves the exact leave-one-out log score.
 
     Parameters
     ----------

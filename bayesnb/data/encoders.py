@@ -96,9 +96,9 @@ class Origin:
 class Feature:
     """One feature of the model.
 
-    ``columns`` are the columns that the feature reads, or the words of its text. ``source`` are the columns of the
-    table, if they differ from ``columns``. ``declared`` are the levels that the type of a column declares even without
-    rows. ``kinds`` are the kinds of values in the first table that had the column. ``cuts`` are the intervals of binned
+    ``columns`` holds the columns that the feature reads, or the words of its text. ``source`` holds the table columns,
+    if they differ from ``columns``. ``declared`` holds the levels that a column's type declares, even without rows.
+    ``kinds`` holds the kinds of values in the first table that had the column. ``cuts`` holds the intervals of binned
     columns. ``tried`` holds (name, log evidence, log score) of each candidate, if the family was chosen from the rows.
     """
 

@@ -166,7 +166,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield for each table, in order, the number of rows and a function that returns the result of ``ask``."""
+    """For each table, in order, yield the number of rows and a function that returns ``ask(table)``."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

@@ -43,7 +43,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     """For each column with a reading: the specified reading, or the only reading that fits.
 
-    If a table is read in parts, text columns without a specified reading get a reading after the last part.
+    If a table is read in parts, unspecified readings of text columns are chosen after the last part.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -91,7 +91,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """If ``table`` is a part, drop the features that need all parts.
 
-    For text columns, numeric families need all parts to decide whether the text is numbers or dates.
+    A numeric family needs all parts to determine whether a text column holds numbers or dates.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -280,7 +280,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Make one feature per column, or, for an array, one feature per kind of values."""
+    """Make one feature per column or, for an array, one feature per kind of column."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -458,7 +458,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two bags of words; ``ValueError`` if one was selected from its own rows."""
+    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

@@ -75,7 +75,7 @@ class Reading(ABC):
     @property
     @abstractmethod
     def said(self) -> str:
-        """The name of the cells in messages, in the plural, such as "dates"."""
+        """The plural noun for the cells in messages, such as "dates"."""
 
     def applies(self, column: Column) -> bool:
         return True
@@ -656,7 +656,7 @@ def _of_objects(series: pd.Series) -> tuple[Array, Array]:
 
 
 def formats_of(texts: Collection[str]) -> list[str]:
-    """The formats in which all texts are dates or times."""
+    """The date and time formats that fit all texts."""
     return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
 
 
@@ -785,7 +785,7 @@ def folded(text: str) -> str:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only by case, spaces and Unicode form, by the new spelling of each group."""
+    """Group texts that differ only in case, spaces and Unicode form; the keys are the new spellings."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)

@@ -58,8 +58,8 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, after readings have replaced columns by feature columns. Columns of
-    later tables are matched by name if ``named``, otherwise by position. ``families`` are the default families by type.
+    ``names`` are the columns of the first table, after readings are applied. Columns of later tables are matched by
+    name if ``named``, otherwise by position. ``families`` are the default families by type.
     """
 
     names: Names

@@ -56,7 +56,7 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """Return an ``Unlabelled`` unchanged; any other ``value`` becomes its ``marker``."""
+        """Return ``value`` unchanged if it is an ``Unlabelled``, otherwise ``Unlabelled(value)``."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 

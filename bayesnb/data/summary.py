@@ -209,7 +209,7 @@ class PartSummarizer:
 
     ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema,
     if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
-    the first part chose each family.
+    each family was chosen from the first part.
     """
 
     settings: EstimatorParameters

@@ -248,7 +248,7 @@ def _warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
 
 
 class ManyClassesWarning(TableRemark):
-    """``y`` has too many distinct values for class labels, so ``y`` may be a number or an identifier.
+    """``y`` has too many distinct values for class labels; it may hold numbers or identifiers.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
 

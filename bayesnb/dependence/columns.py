@@ -376,7 +376,7 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns with a count per cell. Each column is paired with an additional column that has one cell."""
+        """The columns with a count per cell. Each column is paired with a dummy column of a single cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
@@ -461,8 +461,8 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes clearly negative, because then
-        these rows were never added.
+        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes negative beyond rounding,
+        because these rows were never added.
         """
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
@@ -527,7 +527,7 @@ def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, i
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """{position: piece} for the columns of Gaussian features."""
+    """Gaussian pieces (:class:`Piece`), by position in :func:`pieces`."""
     return {k: piece for k, piece in enumerate(pieces(posterior)) if isinstance(piece.family, Gaussian)}
 
 

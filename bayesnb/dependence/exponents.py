@@ -150,7 +150,7 @@ class Exponents:
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
         With "class", each class c has an offset b_c. With "cell", each cell of each column has an offset per class,
-        too. Cells get no offsets if there would be more of these offsets than rows, or more than 1,000.
+        too. Cells get no offsets if more offsets than rows, or more than 1,000, would be needed.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float

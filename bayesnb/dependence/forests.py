@@ -1,5 +1,5 @@
-"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. The variables are the cells of
-columns.
+"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. The nodes are columns, divided
+into cells.
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
 cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. The
@@ -101,7 +101,7 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make the forests from ``pairs`` and ``alone``, which count finer cells than the forests use.
+        """Make the forests from the counts ``pairs`` and ``alone``, after merging their fine cells.
 
         ``axes`` holds each column's sequence of refinements.
         """
@@ -282,7 +282,7 @@ class Forests:
 
         If ``left`` is given, the term of a row's own class is computed without this row.
 
-        If a cell is missing (code -1), the probabilities are summed over the cells of its column, weighted by their
+        If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
         frequencies in the class. If a row has more than ``COMPLETIONS`` combinations of missing cells, only columns
         with the largest expected number of edges are summed over. Edges to the other missing cells are ignored.
         """
@@ -385,11 +385,11 @@ class Forests:
 
         Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
         independent of all other edges of the forest (Dawid and Lauritzen 1993). Only the probability of the row's cell
-        of v is needed; it has a Beta posterior. If classes ``chosen``, (draw, row), are given, each draw is also
-        conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge
-        weights. Missing cells are drawn, and the row is counted. With or without ``chosen``, the mean of exp(drawn
-        term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at either end of
-        an edge is missing, the parameters of that edge are integrated out instead of drawn.
+        in column v is needed. This probability has a Beta posterior. If classes ``chosen``, (draw, row), are given,
+        each draw is also conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`)
+        multiply the edge weights. Missing cells are drawn, and the counts include the row. With or without ``chosen``,
+        the mean of exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's
+        cell at either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

@@ -169,7 +169,7 @@ class LabelTreeTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        If row labels ``left`` are given, the term of each row's class excludes the row.
+        Given labels ``left``, each row is left out of the term for its own class.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

@@ -68,8 +68,8 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with the terms of all members of a model average. The terms
-        of a row are computed without the row.
+        """The rows from which the exponents were learned, with the terms of all members of a model average. Each row's
+        terms are leave-one-out values.
 
         Raises
         ------
@@ -224,9 +224,9 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         If members are averaged, each draw comes from one learned member. Each draw's class probabilities are mixed with
-        the class frequencies (weight π₀), then raised to the average's exponent ``power``. This mixture allows for
-        wrong labels; the class frequencies do not estimate p(c | x). If instead a fraction π₀ of draws equalled the
-        class frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
+        the class frequencies (weight π₀), raised to ``power``, and normalized. This mixture allows for wrong labels;
+        the class frequencies do not estimate p(c | x). Replacing a fraction π₀ of the draws by the class frequencies
+        would extend every interval with tail probabilities below π₀ to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -264,8 +264,8 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Replace infinite terms by 0, and return the terms and the log class priors.
 
-    If a term of a row is -inf for a class, the log prior of this class becomes -inf in this row. If all classes of a
-    row would get -inf, the log priors of the row are unchanged.
+    If a term of a row is -inf for a class, the log prior of this class becomes -inf in this row. If every log prior of
+    a row would become -inf, the row keeps its log priors.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

@@ -57,7 +57,7 @@ def learn(
     dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
 ) -> Dependence:
-    """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
+    """Learn how the features depend on each other, from the labelled rows of ``posterior``.
 
     ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. If the
     specification needs the same terms as ``before``, rows are not counted again.
@@ -83,7 +83,7 @@ def learn(
 
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
-    """Raise ``NoExponentsError`` if a feature has no exact leave-one-out."""
+    """Raise ``NoExponentsError`` if a feature does not support exact leave-one-out."""
     cure = Message(
         "give the column a family that has one, such as {families}, {other}",
         families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
@@ -286,7 +286,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Estimate the weights of the members, then the power of their weighted mean, by posterior mode.
+    """Estimate the members' weights, then the power of their weighted mean; both are posterior modes.
 
     The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
     (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is

@@ -187,8 +187,8 @@ def _information_by_pairs(
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, z_c - z_k holds the covariates of class c at d_c, and minus the covariates of class k
-    at d_k.
+    is s_c - s_k. For deviations, block d_c of z_c - z_k holds the covariates of class c, and block d_k the negated
+    covariates of class k.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

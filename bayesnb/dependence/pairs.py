@@ -85,10 +85,10 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
     If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
-    between classes would count as dependence. With ``by_class``, the prior strength is one row per pair of cells. The
-    Bayes factor is divided by its approximate mean over all permutations of one column within each class. For columns
-    of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2) (for equal
-    margins, see Good 1976, and Canfield and McKay 2010).
+    between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
+    cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each class.
+    For columns of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2) (for
+    equal margins, see Good 1976, and Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -113,7 +113,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """For each distinct shape, the positions that have this shape."""
+    """The positions of each distinct shape."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -170,7 +170,7 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    Leaving out a row does not change these frequencies. ``counts``, (class, cell, column), holds several columns.
+    Leaving out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree
@@ -206,16 +206,16 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     Cells of the two columns are refined alternately. A cell's frequency within its parent cell is estimated from the
-    rows in one cell of the other column. If these rows are few, the estimate is shrunk towards estimates from coarser
-    cells of the other column, up to the whole class:
+    rows in one cell of the other column. With few such rows, the estimate is shrunk towards estimates from coarser
+    cells of the other column, ultimately from the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
-    where A' is the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all
-    classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing, see MacKay and
-    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Either column can be refined first,
-    and p(a, b | c) is averaged over these two orders. Subtracting a row's weight from each count n leaves the row out
-    exactly. Leaving out a row does not change the frequencies q.
+    where A' is the finer cell within A, B_l the cell of the other column after l refinements, and q the frequency of A'
+    within A over all classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing,
+    see MacKay and Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Either column can be
+    refined first, and p(a, b | c) is averaged over these two orders. Subtracting a row's weight from each count n
+    leaves the row out exactly. Leaving out a row does not change the frequencies q.
 
     ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
     holds the counts of all classes together, for q. ``strength`` is s, in rows.

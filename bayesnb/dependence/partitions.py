@@ -84,9 +84,9 @@ class Partitions:
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. The first number of a seed is the sum of the hash keys of
-    the cells. Seeds of columns that divide the rows into the same groups have the same first number. If another seed
-    has the same first number, a second number is computed for real columns from the order of their cells. Columns with
-    equal seeds differ only in names or direction (x or -x).
+    the cells. If two columns divide the rows into the same groups, their seeds have the same first number. If another
+    seed has the same first number, a second number is computed for real columns from the order of their cells. Columns
+    with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]

@@ -163,9 +163,9 @@ def draws(
     Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain starts at the mode or at a draw of the
     approximating Normal. The starting points are chosen at random, with weights exp(r).
 
-    The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain at
-    some chain's position after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the
-    log likelihood. If, at the end, the log likelihood of the omitted rows has a standard deviation above ``EXACT`` nats
+    The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain in
+    some chain after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log
+    likelihood. If, at the end, the log likelihood of the omitted rows has a standard deviation above ``EXACT`` nats
     across chains, all rounds are repeated with all rows.
 
     Returns
@@ -247,7 +247,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at each point, (draw,), and the rows whose label is uncertain at some point. If the uncertain
+    """The log likelihood at each point, (draw,), and the rows whose label is uncertain at any point. If the uncertain
     rows take too much memory, return all rows.
     """
     total, kept, cells = np.zeros(len(points)), [], 0
@@ -369,9 +369,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point (parameter,) near the mode in ``layout``. ``places``, (term,), holds the position of each
-        term of ``layout`` in this object's layout. New terms have the position -1 and start at ``mean``. ``alike`` is
-        True if both layouts have the same cells.
+        """A starting point (parameter,) in ``layout``, near the learned mode. ``places``, (term,), holds the position
+        of each term of ``layout`` in the learned layout. New terms have the position -1 and start at ``mean``.
+        ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -544,9 +544,9 @@ def learn_exponents(
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
     ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a tuple
-    of three parts: a posterior that was learned from more rows; the position in that posterior of each present term (or
-    -1 for a new term); and whether both posteriors have the same cells. With ``before``, prior standard deviations are
-    chosen with a quadratic approximation of the log likelihood, and no draws are kept.
+    of three parts: a posterior learned from more rows; the position of each current term in this posterior (-1 for a
+    new term); and whether both posteriors have the same cells. With ``before``, prior standard deviations are chosen
+    with a quadratic approximation of the log likelihood, and no draws are kept.
 
     Raises
     ------

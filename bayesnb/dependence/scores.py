@@ -63,7 +63,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Convert standardized coordinates ``z``, in order of parameter means, to points (draw, parameter)."""
+        """Convert standardized coordinates ``z`` (parameters sorted by mean) to points (draw, parameter)."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -155,8 +155,8 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
 
     For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
-    of p. It is concentrated around 0 and does not depend on sd. So all nodes of the quadrature lie within a fixed
-    distance of 0.
+    of p. This derivative is concentrated around 0 and does not depend on sd. So all nodes of the quadrature lie within
+    a fixed distance of 0.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -192,8 +192,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
     Scores are shifted so that the largest score at each node is 0. The classes are sorted by the moments of their
     scores; the permutation restores the original order. Classes whose scores have equal moments must get equal
-    probabilities. The last returned array, (row, class, class), averages over classes with equal moments; it is
-    ``None`` if no classes have equal moments.
+    probabilities. The last array, (row, class, class), holds weights that average over classes with equal moments;
+    ``None`` if there are no such classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The estimates and dependences that are worse than the best one by more than two standard errors."""
+        """The estimates and dependences whose log loss exceeds the minimum by more than two standard errors."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
@@ -96,7 +96,7 @@ class Comparison:
         default.
 
         Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
-        per row. A plug-in of infinite regret is not recommended.
+        per row. A plug-in with infinite regret is recommended only as the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:

@@ -1,7 +1,7 @@
 """Compare a method's uncertainty about class probabilities with the exact uncertainty.
 
 On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
-x, θ) is known, as is its exact posterior given the table and the row.
+x, θ) and its exact posterior distribution, given the table and the row, are known.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def yardstick(
         2). At most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``,
         ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
-        ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
+        ``WORLDS`` by default: three in which naive Bayes holds, and three in which it does not.
     tables : int
         Number of tables drawn from each world.
     rows, asked : int
@@ -217,9 +217,9 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``, ``width``, ``crps`` and ``distance``; their standard errors over tables, ``se_…``; ``level``,
-        ``draws`` and ``seconds``, as described in ``docs/how-to/is-your-uncertainty-right.md``; and ``true``, whether
-        naive Bayes holds in the world. The method "exact" returns draws from the exact posterior.
+        ``coverage``, ``width``, ``crps`` and ``distance``, with standard errors over tables (``se_…``); ``level``,
+        ``draws`` and ``seconds``; and ``true``, whether naive Bayes holds in the world. See
+        ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact posterior.
 
     Raises
     ------

@@ -118,7 +118,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """Distinct ``values``, and the position of each cell's value among them: ``codes`` (row, column), -1 if missing."""
+    """Distinct ``values``, and ``codes`` (row, column), the index of each cell's value, -1 if missing."""
 
     codes: Array
     values: Column

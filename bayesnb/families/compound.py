@@ -108,7 +108,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """Combine the priors of the parts, which :meth:`priors` returns."""
+        """Combine the parts' priors into the result of :meth:`priors`."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
@@ -177,7 +177,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family needs sampling, or reads whole rows, levels or a second column."""
+    """Raise an error unless a family has a closed form and reads single numbers without an exposure."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -368,7 +368,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Give ``edges`` to a PolyaTree: if its cells are chosen from the rows, its posterior weight is too large.
+    Pass ``edges`` to any PolyaTree: cells chosen from the rows would make its posterior weight too large.
 
     Parameters
     ----------

@@ -374,7 +374,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield for each block: rows, first column, codes, output of ``cells``, and a mask of present cells."""
+        """For each block, yield rows, first column, codes, output of ``cells``, and a mask of present cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

@@ -30,7 +30,7 @@ class Dyadic:
     edges : array (edge,)
         In units of the column, increasing. An interval includes its lower edge.
     paths : int array (edge + 1,)
-        The number of each interval.
+        The integer code of each interval.
     depth : int
 
     Examples

@@ -159,9 +159,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all`, (row, class), if the prior of all classes depends on each row;
-        otherwise ``None``.
-        """
+        """Result of :func:`left_out_of_all`, (row, class), if each row affects all priors; otherwise ``None``."""
         return None
 
     @abstractmethod
@@ -296,7 +294,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The Python class name, such as "StudentT". In snake case, it ends variable names: mu_student_t."""
+        """The Python class name, such as "StudentT". Variable names end in it, in snake case: mu_student_t."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -142,7 +142,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve the draws at the median of the parameter with the largest spread, until each part has at most ``most``."""
+    """Halve draws at the median of the parameter with the largest sd until no part exceeds ``most`` draws."""
     if len(members) <= most:
         yield members
         return

@@ -1,4 +1,4 @@
-"""Questions that a fitted model answers. Each file holds one question: the formula, the errors and the result."""
+"""Questions that a fitted model answers. Each module implements one question, with its formula, errors and result."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -39,7 +39,7 @@ NODES = 8
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """Copy an encoded row once for each of the values of one cell."""
+    """Repeat an encoded row, with each of ``values`` in its cell ``column``."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():

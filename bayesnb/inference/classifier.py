@@ -248,7 +248,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If terms have exponents, or if the estimate needs a mode, which draws lack.
+            If terms have exponents, or if the estimate needs a mode: draws have no mode.
         """
         self.require_one_class_prior("from_draws")
         self.believed.require_naive("draws of the parameters do not include the exponents")

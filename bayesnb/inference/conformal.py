@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of known rows that conform less than, or equally to, each new row with each class.
+    """For each new row and class, counts of known rows that conform less, or equally well.
 
     All arrays are (new row, class).
     """
@@ -277,8 +277,8 @@ def conformal(
         The known rows. "full" and "loo" require exactly the learned rows. For "split", give held-out rows. Weights must
         be whole numbers.
     by_class : bool
-        Compare a class with the known rows of that class only (Mondrian). With ``by_class=True``, the guarantee holds
-        within each class.
+        For each candidate class, use only known rows of that class (Mondrian). With ``by_class=True``, the guarantee
+        holds within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
         two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. "loo" is as fast as

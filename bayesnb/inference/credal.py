@@ -57,10 +57,10 @@ class Bounds:
     """Bounds f and h of ln J: the smallest and largest values that the priors allow, given the share t. J is
     proportional to p(class, row).
 
-    ``low`` and ``high``, (row, class), are the part of ln J that does not depend on t, for the smallest and the largest
-    J. ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell.
-    ``seen``, (class, column), is the number of learned cells. ``rows``, (class,), are the class weights, or ``None`` if
-    ``low`` and ``high`` include the class probabilities.
+    ``low`` and ``high``, (row, class), are the terms of ln J without t, for the smallest and the largest J. ``own_low``
+    and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
+    column), is the number of learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and
+    ``high`` include the class probabilities.
     """
 
     low: Array
@@ -76,7 +76,7 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """ln J and its derivative in t at shares t, (..., row, class), for the smallest J under the priors."""
+        """ln J and its derivative at shares t, (..., row, class), for the smallest J that the priors allow."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Use class probabilities: decide by costs or abstain, and find the smallest sets of classes."""
+"""Decide from class probabilities: least expected cost, abstention, and smallest sets of classes."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Contribution:
     """Contributions of one column, or of all words that occur, to the log-odds of rows.
 
     ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. ``factor`` is a tuple of the family (or
-    OneWord), its posterior and the encoded cells. ``term`` is the position of the column among the terms.
+    OneWord), its posterior and the encoded cells. ``term`` is the index of the column's term.
     """
 
     name: Sequence[Any]
@@ -104,7 +104,7 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """The posterior of each word's probability, (cell, class), and each word's count, (cell, 1)."""
+        """Posteriors of the word probabilities, (cell, class), followed by word counts, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 

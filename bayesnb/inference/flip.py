@@ -150,7 +150,7 @@ class Flip:
 
     @property
     def proved(self) -> bool:
-        """True if it is proved that removing fewer rows cannot change the prediction."""
+        """True if ``rows`` is provably a smallest set that changes the prediction."""
         return self.other is not None and self.at_least == len(self.rows)
 
     def __str__(self) -> str:

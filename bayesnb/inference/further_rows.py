@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given this θ and added to the
-learned statistics. The updated posterior then predicts new rows, also drawn at this θ.
+learned statistics. The updated posterior then predicts new rows, drawn at the same θ.
 """
 
 from __future__ import annotations

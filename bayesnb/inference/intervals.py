@@ -37,7 +37,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Quantiles of the two class probabilities with Monte Carlo errors, (row, class, quantile, 2)."""
+    """Quantiles of both class probabilities, and their Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:
@@ -69,7 +69,7 @@ def predict_interval(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """Median and equal-tailed interval of p(c | x, θ), where θ has the posterior given the data and the row.
+    """Posterior median and equal-tailed interval of p(c | x, θ), given the data and the row.
 
     The mean of p(c | x, θ) under the posterior given the data and the row is ``predict_proba``. See
     ``docs/how-to/uncertainty.md``.
@@ -99,8 +99,8 @@ def predict_interval(
     Notes
     -----
     After a fit with unlabelled rows the interval is too narrow, because expected labels count like observed labels.
-    ``sample_posterior(sampler="gibbs", X=X, y=y)`` draws the missing labels instead. An interval does not include the
-    error of a wrong model.
+    ``sample_posterior(sampler="gibbs", X=X, y=y)`` draws the missing labels instead. The interval does not account for
+    model misspecification.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
     ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
     some right labels are improbable too. The expected number of improbable correct labels is computed from the p_i. If
-    improbable labels exceed the expected number, the excess is attributed to wrong labels.
+    more labels are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -222,9 +222,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    ``wrong`` measures the excess of improbable labels over the number that is expected if classes overlap. Each label
-    is wrong with probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform
-    from 0 to 1/2. A Gibbs sampler draws the true labels, ε and the parameters jointly.
+    ``wrong`` measures the excess of improbable labels over the number expected from overlapping classes. Each label is
+    wrong with probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from
+    0 to 1/2. A Gibbs sampler draws the true labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not

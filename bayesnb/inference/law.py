@@ -50,8 +50,9 @@ class DrawnLogOdds:
 class Law:
     """The posterior distribution of the log-odds ln p(a, x | θ) - ln p(b, x | θ) of two classes, for each row.
 
-    ``answers`` are draws for outlying rows, where the formula overflows. ``certain``, (row,), is plus or minus infinity
-    if one of the two classes is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
+    ``answers`` provides posterior draws for rows too extreme for ``formula``. ``certain``, (row,), is plus or minus
+    infinity if one of the two classes is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row,
+    class).
     """
 
     answers: PosteriorDraws

@@ -58,7 +58,7 @@ def loo(
         ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
         each sampled column. With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log
         p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Priors scaled
-        to the data are not rescaled without row i.
+        to the data still use row i.
 
     Warns
     -----

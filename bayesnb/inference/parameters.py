@@ -131,7 +131,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Nonzero weights, (class,), of squares and products of columns."""
+    """Map each square or product of columns to its nonzero weights, (class,)."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
@@ -208,8 +208,8 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Raises
     ------
     ValueError
-        If the log-odds are not linear. For example, the variance of a Gaussian differs between classes (without
-        ``quadratic``), or the posterior predictive is not a plug-in (use ``estimate="mean"``).
+        If the log-odds are not linear. For example, Gaussian variances differ between classes and ``quadratic`` is
+        False, or the posterior predictive is not a plug-in (use ``estimate="mean"``).
 
     References
     ----------

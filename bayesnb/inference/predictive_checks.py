@@ -50,7 +50,7 @@ class Checked:
     """A column that can be checked.
 
     ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples of
-    ``unit``. Without rounding, ``unit`` is 0.
+    ``unit``. ``unit`` is 0 for unrounded values.
     """
 
     name: Any
@@ -105,7 +105,7 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """The checks of the rows of one class, and the value of each check's test statistic, (table, check).
+    """The checks for one class, and the values of their test statistics, (table, check).
 
     ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells.
     """

@@ -203,7 +203,7 @@ def percent(share: float) -> str:
 
 
 def nats(loss: float) -> str:
-    """A log loss with two decimals, or with three below 0.1."""
+    """Format a log loss with two decimals, or three if below 0.1."""
     return "∞" if loss == np.inf else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.3f}"
 
 

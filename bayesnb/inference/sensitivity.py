@@ -266,7 +266,7 @@ def sensitivity(
 
     Notes
     -----
-    The scale of a prior that was scaled to the data does not change.
+    Priors scaled to the data are not rescaled when a power changes.
 
     Examples
     --------

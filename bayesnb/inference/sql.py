@@ -40,7 +40,7 @@ class Dialect:
         SQL condition: the cell {c} is not missing. A cell that is not missing, but for which ``number`` or ``text``
         gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
-        The database treats names with the same result as one column.
+        Names with equal results denote one column of the database.
     pseudo : tuple of str
         Names that the database accepts even if there is no column of that name.
     """

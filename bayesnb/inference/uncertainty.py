@@ -78,7 +78,7 @@ def uncertainty(
         * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
-        standard error of each column. ``attrs["note"]`` warns if labels were learned as expected counts.
+        standard error of each column. ``attrs["note"]`` warns if expected counts replaced missing labels.
 
     Notes
     -----

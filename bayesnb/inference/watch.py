@@ -485,8 +485,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
     Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If a column's levels
-    are not declared by its type or family, √n of the n learned rows per class are set aside. Levels absent from these
-    set-aside rows, such as new levels, are merged into one. ``y`` must be true labels, not predicted classes.
+    are not declared by its type or family, √n of the n learned rows per class are set aside. Levels absent from the
+    set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Most loops (:func:`loop`) have an equivalent in numpy. A loop releases the GIL and receives contiguous arrays. A loop
-obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table, and
-the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
+Most loops (:func:`loop`) have an equivalent in numpy. Loops release the GIL and are called with contiguous arrays. A
+loop obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table,
+and the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """Fill the rows of ``out``."""
+    """Fill ``out`` by calling ``work`` on each part."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out

@@ -14,7 +14,7 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """Compile a loop for the types of the arguments of its first call; cache the machine code on disk if possible."""
+    """Compile a loop for the argument types of its first call; cache the machine code on disk if possible."""
     _called(kind)
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)

@@ -1,4 +1,4 @@
-"""Logs of moments of the densities of cells, with two derivatives, for many exponents."""
+"""Log moments of cell densities and their first two derivatives, for many exponents."""
 
 from __future__ import annotations
 

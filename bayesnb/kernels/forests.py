@@ -43,7 +43,7 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
     """As :func:`log_forests`, for edges whose weight depends on the direction: ``log_w`` is (..., child, parent).
 
-    The same elimination works (Tutte 1948): each edge to the eliminated node k becomes an edge to the parent of k.
+    Eliminating node k turns each edge to k into an edge to the parent of k (Tutte 1948).
     """
     w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
     for k in range(log_w.shape[-1]):
@@ -96,11 +96,11 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function reverses the
     elimination of :func:`log_forests`, which integrates the walks out. Edges are directed to the root; the parent of a
     root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
-    replaces i → k → j. The probabilities of these two cases are proportional to the two terms of the weight of i → j.
-    Let S be the set of nodes i with an edge i → j that replaces i → k → j. Their parent is k. The parent of k is a
-    random node j not below S, drawn with probability proportional to w_kj. The reason is Cayley's formula for forests:
-    over all acyclic choices of the targets j(i) of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj /
-    e^t over the nodes j that are not below S.
+    replaces i → k → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the
+    set of nodes i with an edge i → j that replaces i → k → j. Their parent is k. The parent of k is a random node j not
+    below S, drawn with probability proportional to w_kj. The reason is Cayley's formula for forests: the sum of ∏_{i ∈
+    S} w_kj(i) / e^t over all acyclic choices of the targets j(i) equals the sum of w_kj / e^t over all nodes j not
+    below S.
 
     Parameters
     ----------

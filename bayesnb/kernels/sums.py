@@ -82,8 +82,8 @@ def _add_stored(
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
     """Weight of the rows with each value, (class, column, value).
 
-    A code of -1 is not counted; ``codes`` are (row, column). Stored cells of a sparse matrix are ones, other cells are
-    zeros.
+    A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells are ones, and other cells
+    are zeros.
     """
     if sparse.issparse(codes):
         ones = totals(codes, labels, weight, n_classes)

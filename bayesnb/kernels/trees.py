@@ -33,9 +33,9 @@ def grow(
     If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
     hashes of the rows break the tie.
 
-    A column is not cut if two cuts have equal hashes, or if two middle cuts are equally close and both sides have equal
-    sums of keys. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend
-    on names or sign.
+    A column is not cut if two cuts have equal hashes, or if two middle cuts are equally close to the centre and both
+    sides have equal sums of keys. Renaming levels or negating the column can swap two such cuts, so a choice between
+    them would depend on names or sign.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def grow(
     tried : int
         Number of columns that a node tries.
     least : float
-        A node with a smaller weight of rows is not split.
+        Minimum total row weight of a node that is split.
     column, cell, left : int32 array (node,)
         Output.
     """

@@ -218,7 +218,7 @@ class DrawnPosterior:
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """The effective number of draws for each row, (row,), if :meth:`log_joint_at` takes ``n`` draws.
 
-        This number is the smallest effective number of draws over all parameters, times (Σ w)² / (n Σ w²), with the
+        This number is the smallest effective sample size of any parameter, times (Σ w)² / (``n_draws`` Σ w²), with the
         weights w = p(x | θ) (Kish 1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))

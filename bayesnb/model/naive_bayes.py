@@ -467,7 +467,7 @@ class Posterior:
         return total
 
     def require_proper(self) -> None:
-        """Raise :class:`ImproperError` unless every factor can predict."""
+        """Raise :class:`ImproperError` if a feature's posterior is improper."""
         for name, believed in self.features.items():
             with self.statistics.about(name):
                 believed.require_proper("A posterior that predicts")

@@ -25,7 +25,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
+    """Row keys that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the number of rows with the same value in the column. In a column of numbers, the
     hash also includes the row counts below and above the value; x and -x get equal hashes. The key of a column is the
@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose the low or the high end of a column of numbers from the row keys; return True for high. For ``x`` and
-        ``-x``, the chosen end has the same rows.
+        """Use the row keys to choose an end of a numeric column; True is the high end. The ends chosen for ``x`` and
+        ``-x`` have the same rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)

@@ -108,8 +108,8 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """The answers of :func:`each`, keyed by feature in the order of the first ``Parts``. Each answer must have as many
-    columns as its features.
+    """The answers of :func:`each`, keyed by feature in the order of the first ``Parts``. Each result of ``ask`` must
+    have as many columns as the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)

@@ -30,7 +30,7 @@ class Precision(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class RoundedGaussian(Pointwise[Precision]):
-    """A Normal without a posterior; its mean and standard deviation are Weka's estimates.
+    """A Normal with Weka's point estimates of mean and standard deviation instead of a posterior.
 
     The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
     multiples of h. The weighted mean and population standard deviation (``ddof=0``) are computed from the rounded

@@ -173,7 +173,7 @@ class Belief(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prior(Belief):
-    """A conjugate prior of θ: the posterior belongs to the same class.
+    """A conjugate prior of θ: the posterior has the same type.
 
     Data add increments d to the parameters. The increments are, for example, the counts of levels, or the number of
     events and the exposure. A family computes all integrals over θ from one function:

@@ -1,4 +1,4 @@
-"""Pólya trees, the priors of densities of any shape.
+"""Pólya trees: priors for densities of any shape.
 
 Nodes are numbered level by level, starting at the root.
 """
@@ -113,7 +113,8 @@ def descend(nodes: Array) -> Array:
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
     """Log probability of each cell. ``left`` and ``right`` (..., node) are the log shares of the halves of each node.
 
-    ``low`` and ``high`` are 1 for a half that can hold values, otherwise 0. ``arrays`` is numpy or ``pytensor.tensor``.
+    ``low`` (left half) and ``high`` (right half) are 1 if the half can hold values, otherwise 0. ``arrays`` is numpy or
+    ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
     right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
@@ -133,7 +134,7 @@ class Stopping(ABC):
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child.
 
-    The product of r_stop is over the node and all its descendants.
+    The product ∏ r_stop runs over the node and all its descendants.
     """
 
     own: Any

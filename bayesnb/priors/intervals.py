@@ -43,8 +43,8 @@ POINTS = 25
 class Nodes:
     """Nodes for integrals over μ and λ of one class and column.
 
-    At each λ, ``low`` (λ,) is the first node in μ, and ``step`` (λ,) is the distance between nodes in μ. The weights
-    exp(``log_weight``) (λ, μ) sum to 1. ``log_total`` is the logarithm of the integral.
+    At each λ, ``low`` (λ,) is the first node in μ, and ``step`` (λ,) is the distance between nodes in μ.
+    ``log_weight``, (λ, μ), holds logarithms of weights that sum to 1. ``log_total`` is the logarithm of the integral.
     """
 
     log_sd: Array
@@ -488,7 +488,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """A lower bound of t: without learned rows, ``along`` is undefined for smaller t."""
+        """Lower bound of t, below which ``along`` is undefined if no rows were learned."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -22,7 +22,7 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of parameters of a Normal that include the mean μ.
+    """A prior of Normal parameters, including the mean μ.
 
     The location of μ is the sum of two floats, m + low.
     """

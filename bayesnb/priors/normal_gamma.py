@@ -316,7 +316,7 @@ class NormalGamma(UnknownPrecision):
     def curve(self, t: int = 1) -> tuple[Array, ...]:
         """The Student-t log density of x (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        For t = -1, the curve is the leave-one-out Student-t of a learned row: log_height + exponent ln(1 - ((x - m -
+        For t = -1, the curve is the leave-one-out log density of a learned row: log_height + exponent ln(1 - ((x - m -
         low) scale)²). The results are NaN if the distribution is improper.
 
         Returns

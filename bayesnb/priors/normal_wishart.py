@@ -90,7 +90,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """``rows`` imaginary rows with the mean and variance of each column over all classes, and without correlations.
+        """A prior worth ``rows`` rows with each column's overall mean and variance, without correlations.
 
         The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """
@@ -102,7 +102,7 @@ class NormalWishart(UnknownPrecision):
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
         (Friedman 1989; Greene and Rayens 1989). The covariance within classes is computed from the learned rows and d /
-        2 imaginary rows, which have the variances of the whole columns. By default, ``dof`` maximizes the evidence of
+        2 imaginary rows, which have the overall variances of the columns. By default, ``dof`` maximizes the evidence of
         all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")

@@ -90,7 +90,7 @@ def report(
     draws : int
         Number of posterior draws for the entropies.
     cv : int or "loo"
-        Score by this many folds, or by exact leave-one-out.
+        Number of folds for scoring, or exact leave-one-out.
     rows : int, or None for all
         Largest number of rows to score. The rows are drawn at random.
     remarks : sequence of str

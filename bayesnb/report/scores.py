@@ -147,7 +147,7 @@ def estimates(compared: Comparison) -> Section:
 
 
 def four_estimates(compared: Comparison) -> Section:
-    """A short table of the estimates and the models with dependence, and the regret of plugging in."""
+    """A short table of scores by estimate and dependence, and the regret of a plug-in."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {

@@ -133,8 +133,7 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model. The columns, levels, classes, and scale of priors of this model are used, but not its
-        dependence.
+        A fitted model. The columns, levels, classes and prior scales of this model are used, but not its dependence.
     rows : int
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int

@@ -249,7 +249,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert a column axis into variables without a column axis; ``lead`` is the number of axes of draws."""
+    """Insert a column axis into variables that lack it; ``lead`` is the number of leading draw axes."""
     full = dict(variables)
     for block in blocks:
         if block.apart:

@@ -48,7 +48,7 @@ def sample(
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        A model built with ``apart=False``. By default, a model is built that observes the sufficient statistics.
+        A model built with ``apart=False``. The default model observes the sufficient statistics.
     **arguments
         Arguments of ``pymc.sample``, which override the settings of this function. nutpie is used if it is installed.
     """

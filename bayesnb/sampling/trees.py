@@ -2,8 +2,8 @@
 
 ArviZ 1 needs a single array in ``log_likelihood``. ArviZ 1 looks up every variable of ``observed_data`` in
 ``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
-the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds the columns. The subtree
-``joint`` holds log p(x, y | θ).
+the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds the same groups for each
+column. The subtree ``joint`` holds log p(x, y | θ).
 """
 
 from __future__ import annotations

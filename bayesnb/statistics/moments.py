@@ -7,8 +7,8 @@ scatter of a set of rows:
 
 Each number is stored as two floats (see ``two_floats``). Unlearning a row that lies k standard deviations from the mean
 multiplies the relative rounding error of the scatter by about k² / n. Unlearning keeps nine digits of the scatter for
-rows up to about 1e10 √n standard deviations from the mean (with plain floats, 3e3 √n). Every statistic bounds the
-rounding error of its scatter, so that unlearning can raise an error if too few digits are left.
+rows up to about 1e10 √n standard deviations from the mean (with plain floats, 3e3 √n). Every statistic stores a bound
+on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """share · gap², for a gap between means."""
+        """Weight ``share`` times the squared difference ``gap`` of means."""
 
     @staticmethod
     @abstractmethod
@@ -146,7 +146,7 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """Remove rounding errors after rows were removed from the statistic ``before``.
+        """Remove rounding errors after rows were unlearned; ``before`` is the earlier statistic.
 
         Raises
         ------
@@ -299,7 +299,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with values in the same columns, and these columns (``None`` for all columns)."""
+    """Yield groups of rows with the same known columns, and the known columns (``None``: all)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

@@ -107,7 +107,7 @@ class Statistic(ABC):
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """The reason why no rows can have this statistic; "" if some rows can."""
+        """The reason why this statistic is impossible, or "" if it is possible."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:

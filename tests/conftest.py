@@ -108,6 +108,15 @@ def made_up(sampler, model, names, what):
     return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
+@pytest.fixture(scope="module")
+def few_drawn_labels():
+    """An eighth of the draws of labels that may be wrong, for commands and pages that do not depend on their values."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bayesnb.inference.label_noise.DRAWS", 50)
+        patch.setattr("bayesnb.inference.label_noise.TUNE", 5)
+        yield
+
+
 def pytest_addoption(parser):
     """``--tables`` asks for the relations of ``test_relations.py`` on as many random tables."""
     parser.addoption("--tables", type=int, default=0, metavar="N", help="try every relation on N random tables")

@@ -27,10 +27,7 @@ def agreement_of(z):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=() if name in ("play-tennis", "heights") else pytest.mark.slow)
-        for name in datasets.names()
-    ],
+    [pytest.param(name, marks=() if name == "play-tennis" else pytest.mark.slow) for name in datasets.names()],
 )
 def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys, name):
     def refuse(constant):

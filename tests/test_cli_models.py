@@ -28,6 +28,8 @@ from bayesnb import (
 from bayesnb.dependence import exponents
 from bayesnb.inference.column_gains import information
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"
 

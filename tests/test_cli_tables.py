@@ -13,6 +13,8 @@ from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
 from bayesnb.findings import examine
 from bayesnb.wording import written
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 N = 200
 
 

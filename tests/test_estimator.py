@@ -9,8 +9,7 @@ from bayesnb import BayesianNB, Binned
     [
         BayesianNB(),
         BayesianNB(estimate="map"),
-        BayesianNB(estimate="mean", class_prior="frequencies"),
-        BayesianNB(Binned(4)),
+        BayesianNB(Binned(4), estimate="mean", class_prior="frequencies"),
         BayesianNB(dependence="weighted"),
     ]
 )

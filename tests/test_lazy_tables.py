@@ -14,6 +14,8 @@ from bayesnb import BayesianNB, datasets, design, evaluate, scorecard
 from bayesnb.findings import inspect
 from bayesnb.inference.questions import QUESTIONS
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 
 class Lazy:
     """A table of an engine that only streams Arrow, as of ibis: its length and its cells are unknown."""

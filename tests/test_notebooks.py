@@ -1,6 +1,7 @@
 """The notebook files are small and have the outputs of one run from the top. ``pytest --nbmake`` runs them.
 
-The solutions of their exercises are folded into the last text cell and are run here: each prints what stands below it.
+The solutions of their exercises are folded into the last text cell. They run here, when the notebooks run: each prints
+what stands below it.
 """
 
 import re
@@ -91,6 +92,7 @@ def test_a_notebook_has_two_or_three_exercises_with_folded_solutions(path):
     assert text.count("<details>") == len(SOLUTION.findall(text)) == len(asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solution", "printed"), solutions())
 def test_a_solution_prints_what_the_notebook_says(solution, printed, monkeypatch, capsys):
     monkeypatch.chdir(HOME)

@@ -19,6 +19,8 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import MODULES, QUESTIONS, question, written
 from bayesnb.signatures import choices, described
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 each_question = pytest.mark.parametrize("asked", QUESTIONS.values(), ids=QUESTIONS)
 
 

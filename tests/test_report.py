@@ -26,6 +26,8 @@ from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, data
 from bayesnb.inference import questions
 from bayesnb.report import report, write, writer
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
 PATH_NAME = "![a](http://evil.test/x.png) _b_ `c` \\| $d$ https://evil.test"

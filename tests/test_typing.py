@@ -45,6 +45,7 @@ clf.sample_posterior(sampler="nutz")  # mistake
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_what_a_fit_returns_and_finds_the_mistakes_of_a_users_script(tmp_path):
     pytest.importorskip("basedpyright")
     script = tmp_path / "script.py"

@@ -74,7 +74,7 @@ def assert_distributed(exact: LogOdds, drawn: np.ndarray, error: float) -> None:
 def test_the_saddlepoint_agrees_with_draws_on_mixed_tables(n, seed):
     X, y = mixed(n, seed=seed)
     clf, some = BayesianNB(FEATURES).fit(X, y), X.iloc[:5]
-    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 60_000), 0.005 if n >= 20 else 0.02)
+    assert_distributed(log_odds(clf, some), drawn_log_odds(clf, some, 20_000), 0.005 if n >= 20 else 0.02)
 
 
 def test_mean_and_variance_of_the_log_odds_are_exact():
@@ -218,14 +218,14 @@ def test_given_the_row_is_the_mixture_of_the_posteriors_that_have_learned_it_wit
     for c, share in enumerate(proba):
         # Under the same prior: one that is scaled by the data would be another after one more row.
         row = believed.model.statistics(data, Labels.of([c], len(classes)), believed.labels)
-        theta = believed.given(believed.statistics + row).draw(default_rng(c), (round(25_000 * share),))
+        theta = believed.given(believed.statistics + row).draw(default_rng(c), (round(12_000 * share),))
         parts.append(np.exp(normalize(theta.log_joint(data, 1)))[:, 0])
     expected = np.concatenate(parts)
     shares = [0.055, 0.3, 0.5, 0.8, 0.945]
-    found = np.quantile(nb.draws.sample_proba(clf, one, 25_000)[:, 0], shares, axis=0)
+    found = np.quantile(nb.draws.sample_proba(clf, one, 12_000)[:, 0], shares, axis=0)
     for c in range(len(classes)):
         below = (expected[:, c, None] < found[:, c]).mean(0)
-        assert_allclose(below, shares, atol=0.015)
+        assert_allclose(below, shares, atol=0.02)
     if classes == "uv":
         exact = LogOdds.of(clf.posterior_, *clf.classifier_.read(one), power=1)
         for q in shares:

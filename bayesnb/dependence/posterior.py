@@ -30,7 +30,7 @@ from bayesnb.dependence.likelihood import (
     log_likelihood,
     log_probabilities,
 )
-from bayesnb.dependence.scores import FEW_POINTS, Spread, nearest
+from bayesnb.dependence.scores import Spread, nearest
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.model import normalize
 from bayesnb.numerics import Array, log
@@ -607,11 +607,9 @@ def learn_exponents(
     begin = best.mode, best.factor @ best.factor.T
     if before is None:
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
-        spread = nearest(source, layout, *prior, *begin)
     else:
-        spread = nearest(
-            source, layout, *prior, *before[0].near(layout, *before[1:], prior[1], *begin), NEAR, FEW_POINTS
-        )
+        begin = before[0].near(layout, *before[1:], prior[1], *begin)
+    spread = nearest(source, layout, *prior, *begin)
     weights = np.full(len(points), 1 / len(points))
     return LearnedExponents(
         spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)

@@ -271,18 +271,22 @@ def _sobol(dimensions: int, points: int) -> Array:
 
 # The variational Gaussian approximation
 
-ROUNDS, FAR, CLOSE = 60, 0.3, 1e-4
-"""Largest number of steps to the variational Gaussian; the squared length from which on a step is at most a half step;
-and the squared length of the last step. Lengths are in standard deviations.
+FEWEST, MOST, WORK = 10, 60, 1_000
+"""Numbers of steps to the variational Gaussian: at most ``WORK`` divided by the number of parameters that the rows
+determine, but no fewer than ``FEWEST`` and no more than ``MOST``. In tables with four to eleven classes, the log loss
+of held-out rows did not change by more than 0.0005 after 8 steps.
 """
 
-FEW_POINTS, MORE_POINTS, AT_LAST = 64, 256, 0.1
-"""Points for three and more classes in the first and in the last steps; the last ones begin at this squared length."""
+FAR, CLOSE = 0.3, 1e-5
+"""The squared length from which on a step is at most a half step; and the squared length of the last step, per pair of
+parameters that the rows determine. Lengths are in standard deviations.
+"""
+
+SEARCHED = 256
+"""Points for three and more classes during the search."""
 
 
-def expected_derivatives(
-    source: Source, layout: Layout, spread: Spread, points: int = MORE_POINTS
-) -> tuple[Array, Array]:
+def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
     """The means of the gradient and of minus the Hessian of the log-likelihood, under a Normal distribution of the
     parameters. The formulas are those of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their
     means.
@@ -295,9 +299,9 @@ def expected_derivatives(
     apart = np.zeros((n_classes, width, n_classes, width))
     for rows in source():
         p, both = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
-        for cut in spread.blocks(layout, len(rows.codes), points):
+        for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
             few = rows[cut]
-            p[cut], both[cut] = expected(*spread.scores(layout, few.terms, few.offset, few.alike), points)
+            p[cut], both[cut] = expected(*spread.scores(layout, few.terms, few.offset, few.alike), SEARCHED)
         alike = covariates(layout, rows.alike, len(rows.codes))
         missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
         curved = -rows.weight[:, None, None] * both
@@ -321,29 +325,18 @@ def expected_derivatives(
     return layout.slopes(slope), (information + information.T) / 2
 
 
-def nearest(
-    source: Source,
-    layout: Layout,
-    mean: Array,
-    sd: Array,
-    center: Array,
-    precision: Array,
-    close: float = CLOSE,
-    points: int = MORE_POINTS,
-) -> Spread:
+def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Array, precision: Array) -> Spread:
     """The variational Gaussian approximation: the Normal with the smallest Kullback-Leibler divergence KL(Normal |
     posterior).
 
     Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
     the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and averages the
-    derivatives over the current Normal. The search ends after a step whose squared length, in standard deviations, is
-    below ``close``.
+    derivatives over the current Normal.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
-    size, last, used = 0.5, np.inf, min(FEW_POINTS, points)
-    for _ in range(ROUNDS):
-        used = points if last < AT_LAST else used
-        slope, information = expected_derivatives(source, layout, spread, used)
+    size, last = 0.5, np.inf
+    for step in range(1, MOST + 1):
+        slope, information = expected_derivatives(source, layout, spread)
         wanted = information + np.diag(1 / sd**2)
         slope -= (spread.mean - mean) / sd**2
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
@@ -353,10 +346,12 @@ def nearest(
         # precision oscillates, so the mean moves by at least half a step.
         size = min(1.15 * size, 0.5 if change > FAR else 1.0) if change < last else max(0.02, 0.5 * size)
         last = change
+        # The number of parameters that the rows determine (MacKay 1992); uninformative columns do not change it.
+        determined = len(mean) - ((spread.root / sd[:, None]) ** 2).sum()
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(precision)
         spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
-        if change < close:
+        if change < CLOSE * max(10.0, determined**2) or step >= max(FEWEST, WORK / max(determined, 1.0)):
             break
     return spread
 

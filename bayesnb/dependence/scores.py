@@ -213,7 +213,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     away = np.zeros((*mean.shape, len(weights)))
     if n > 1:
         with np.errstate(invalid="ignore"):
-            away[:, 1:] = _root(between) @ z + (mean[:, 1:] - mean[:, :1])[:, :, None]
+            away[:, 1:] = np.tensordot(_root(between), z, axes=1) + (mean[:, 1:] - mean[:, :1])[:, :, None]
         away[:, 1:][np.isneginf(mean[:, 1:])] = -np.inf
     away -= away.max(1, keepdims=True)
     return away, weights, np.argsort(order, axis=1), alike

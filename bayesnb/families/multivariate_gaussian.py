@@ -75,9 +75,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         if labels is None:
             total = np.zeros((len(x), len(posterior.kappa)))
             for rows, believed, part in alike(posterior, x):
-                for c in range(len(posterior.kappa)):
-                    own = believed.at(c)
-                    total[rows, c] = log_student(own, distances(own, part))
+                total[rows] = log_student(believed, distances(believed, part))
             return total
         require_whole(x)
         total, known = np.zeros(len(x)), ~np.isnan(x[:, 0])
@@ -214,14 +212,15 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """Squared distance of each row from the location, (x - m)ᵀ Ψ⁻¹ (x - m), (row,)."""
-    inverse = believed.root[1].T
+    """Squared distance of each row from the location, (x - m)ᵀ Ψ⁻¹ (x - m), (row, ...)."""
+    lead, inverse = believed.m.shape[:-1], believed.root[1]
 
     def part(rows: slice, found: Array) -> None:
-        z = ((x[rows] - believed.m) - believed.low) @ inverse
-        found[:] = np.einsum("ij,ij->i", z, z)
+        for c in np.ndindex(lead):
+            z = ((x[rows] - believed.m[c]) - believed.low[c]) @ inverse[c].T
+            found[:, *c] = np.einsum("ij,ij->i", z, z)
 
-    return written(np.empty(len(x)), part, _blocks(x))
+    return written(np.empty((len(x), *lead)), part, _blocks(x))
 
 
 def _blocks(x: Array) -> list[slice]:

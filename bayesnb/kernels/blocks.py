@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -51,6 +51,7 @@ class Loop:
 
     def __init__(self, function: Callable) -> None:
         self.function = function
+        self.known: set[tuple[Any, ...]] = set()
         self.__doc__ = function.__doc__
 
     @property
@@ -62,12 +63,18 @@ class Loop:
             return in_machine_code(self.function, type(self))
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.machine(*arguments)
+        answer = self.machine(*arguments)
+        self.known.add(_types(arguments))
+        return answer
 
 
 _compiling = RLock()
 
 loop = Loop
+
+
+def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple((a.dtype, a.flags.writeable) if isinstance(a, np.ndarray) else type(a) for a in arguments)
 
 
 def large_enough(cells: float) -> bool:
@@ -86,6 +93,15 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
         return False
     _answered += cells
     return "bayesnb.kernels.compiled" in sys.modules or _answered >= ALONE
+
+
+def either(loop: Loop, in_numpy: Callable, cells: float) -> Callable:
+    """The compiled loop if it is :func:`worthwhile`, or has run before with arguments of the same types; otherwise its
+    bit-identical numpy form.
+    """
+    if worthwhile(cells):
+        return loop
+    return lambda *arguments: (loop if _types(arguments) in loop.known else in_numpy)(*arguments)
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:

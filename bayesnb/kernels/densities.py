@@ -70,7 +70,7 @@ class Students:
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), x.shape[0] * x.shape[1] * slots
-        form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
+        form = blocks.either(_products_of_runs, _products_of_runs_in_numpy, size)
 
         def part(cut: slice) -> Array:
             block = blocks.contiguous(x[cut], float)
@@ -201,7 +201,7 @@ def _carried(carried: Array, squares: Array) -> Array:
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
     """Σ_j [top - ((x - location - low) scale)² / 2], (row, class); NaN adds nothing."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
-    form = _squares if blocks.worthwhile(x.size * len(location)) else _squares_in_numpy
+    form = blocks.either(_squares, _squares_in_numpy, x.size * len(location))
 
     def part(cut: slice, found: Array) -> None:
         form(blocks.contiguous(x[cut], float), *cells, found)

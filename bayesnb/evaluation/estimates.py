@@ -142,20 +142,20 @@ class Comparison:
         loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
         known = {"name": _cure(name), "default": _cure(self.default), "loss": nats(loss), "claimed": nats(claimed)}
         text = "Recommended: {name}. Its log loss is {loss} (it expected {claimed})"
+        gap, se = self._behind(self.default, self.best if kept else name) if self.default in self.answers else (0, 0)
         if kept:
-            text = "Keep {name}: "
+            text, known = "Keep {name}: ", known | {"other": _cure(self.best)}
             if self._clearly_better(self.best, name):
-                known |= {"other": _cure(self.best)}
                 text += "{other} is better by {gap:.3f} ± {se:.3f}, but gives probability 0 to values not seen so far."
             else:
-                text += "no other model is clearly better."
+                ahead = " ({other} is ahead by {gap:.3f} ± {se:.3f}, less than two standard errors)"
+                text += f"no other model is clearly better{ahead if gap >= LEAST else ''}."
         elif self.default not in self.answers:
             text += "; {default} cannot be scored."
-        elif np.isfinite(self._behind(self.default, name)[0]):
+        elif np.isfinite(gap):
             text += ", better than {default} by {gap:.3f} ± {se:.3f}."
         else:
             text += "; {default} gave probability 0 to the class of a row."
-        gap, se = self._behind(self.default, self.best if kept else name) if self.default in self.answers else (0, 0)
         more = "" if loss < shares else " Its log loss is no lower than that of the class frequencies."
         return Message(text + more, **known, gap=gap, se=se)
 

@@ -20,8 +20,8 @@ from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size, drawn_codes, log_sum
-from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
-from bayesnb.priors.belief import Point
+from bayesnb.priors import AllOf, Beta, Compound, OneOf, Theta
+from bayesnb.priors.belief import Point, without_mode
 from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import all_numbered, numbered, of_part
@@ -354,10 +354,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 AT_ONCE = 8
 """Columns of a Mixture that are evaluated at the same time, on different threads."""
 
-NO_MODE = (
-    "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
-    '(estimate="mean" or "predictive")'
-)
+NO_MODE = "a mixture of families has no mode in closed form, and no maximum of the likelihood"
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,7 +439,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
 
     def flat(self) -> Mixture:
-        raise BoundaryError(NO_MODE)
+        raise without_mode(NO_MODE)
 
     @property
     def atoms(self) -> tuple[float, ...]:
@@ -481,7 +478,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
         """The probability of each family, and the posterior mean of the family's θ."""
         if point == "mode":
-            raise BoundaryError(NO_MODE, (0, 0))
+            raise without_mode(NO_MODE, (0, 0))
         means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
         return {"log_choice": posterior.log_weight} | means
 

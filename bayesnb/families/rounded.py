@@ -14,7 +14,8 @@ from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.numerics import Array, log_interval
-from bayesnb.priors import BoundaryError, NormalGamma, Theta, shared
+from bayesnb.priors import NormalGamma, Theta, shared
+from bayesnb.priors.belief import without_mode
 from bayesnb.priors.intervals import NO_MODE, RoundedNormal, pymc_log_interval
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
@@ -107,7 +108,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return Gaussian(self.prior).learned(self._moments(s))
 
     def flat(self) -> NoReturn:
-        raise BoundaryError(NO_MODE)
+        raise without_mode(NO_MODE)
 
     def added(self, s: CategoryCounts) -> Added:
         value = np.full(s.counts.shape[1:], np.nan)

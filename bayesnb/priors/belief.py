@@ -16,6 +16,7 @@ from numpy.random import Generator
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import LocatedError, first
+from bayesnb.wording import Cure, Message
 
 type Theta = Mapping[str, Array]
 
@@ -70,6 +71,12 @@ class BoundaryError(LocatedError):
     """
 
 
+def without_mode(why: str, where: tuple[int, ...] = (), otherwise: str = "", **data: Any) -> BoundaryError:
+    """A :class:`BoundaryError` that suggests the mean."""
+    said = f"{why}; use the mean ({{cure}}){otherwise}"
+    return BoundaryError(Message(said, **data, cure=Cure("estimate", "mean")), where)
+
+
 def by_label(value: Any, name: str) -> Any:
     """Convert a Series to a dict."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
@@ -89,11 +96,8 @@ def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
     """Raise :class:`BoundaryError` if a parameter is too small for a mode."""
     if outside.any():
         where = first(outside)
-        raise BoundaryError(
-            f"the mode is on the boundary, where {name} plus {added} is {alpha[where]:g} < 1; "
-            f'use the mean (estimate="mean") or a {name} of at least 1',
-            where,
-        )
+        why = "the mode is on the boundary, where {name} plus {added} is {sum:g} < 1"
+        raise without_mode(why, where, " or a {name} of at least 1", name=name, added=added, sum=alpha[where])
 
 
 FINITE, NOT_NEGATIVE, POSITIVE = "finite", "finite and not negative", "positive and finite"

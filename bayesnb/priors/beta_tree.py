@@ -17,7 +17,7 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Point, Prior, Theta, first, shared, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, Point, Prior, Theta, first, shared, spread, without_mode
 from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 
@@ -39,10 +39,7 @@ PATH = [slice(d, d + 1) for d in range(DEPTH)]
 LEVEL = np.repeat(np.arange(DEPTH), 2 ** np.arange(DEPTH))
 """The depth of each node."""
 
-MIXED = (
-    "a tree whose nodes may stop is a mixture of many densities, whose mode has no closed form; use the mean "
-    '(estimate="mean" or "predictive"), or BetaTree(stop=0)'
-)
+MIXED = "a tree whose nodes may stop is a mixture of many densities, whose mode has no closed form"
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
@@ -190,7 +187,7 @@ class Path(Stopping):
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
-            raise BoundaryError(MIXED, first(may_stop)[:-1])
+            raise without_mode(MIXED, first(may_stop)[:-1], ", or BetaTree(stop=0) in Python")
         return {"log_cell": log(self.own.mode()).sum(-1)}
 
     @staticmethod
@@ -338,7 +335,7 @@ class BetaTree(Stopping, Prior):
 
     def mode(self) -> Array:
         if (self.stop > 0).any():
-            raise BoundaryError(MIXED, first(self.stop > 0))
+            raise without_mode(MIXED, first(self.stop > 0), ", or BetaTree(stop=0) in Python")
         return self.own.mode()
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array]:

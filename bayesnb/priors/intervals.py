@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import LOG_2PI, Array, Size, log_interval
-from bayesnb.priors.belief import BoundaryError, Point, Prior, Theta, shared
+from bayesnb.priors.belief import Point, Prior, Theta, shared, without_mode
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.normal_gamma import NormalGamma
 
@@ -244,7 +244,7 @@ class Interval:
 
     def plug_in(self, point: Point) -> Theta:
         if point == "mode":
-            raise BoundaryError(NO_MODE, (0, 0, 0))
+            raise without_mode(NO_MODE, (0, 0, 0))
         *_, mu, tau = self._sums(self.more, means=True)
         return self.belief.in_units(mu, tau)
 
@@ -346,7 +346,7 @@ class Interval:
         return found
 
 
-NO_MODE = 'the mode of the mean and precision of rounded values has no closed form; use the mean (estimate="mean")'
+NO_MODE = "the mode of the mean and precision of rounded values has no closed form"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -436,7 +436,7 @@ class RoundedNormal(Prior):
         return np.where(finite, of_mu * self.unit**2, np.inf), of_tau / self.unit**4
 
     def mode(self) -> Any:
-        raise BoundaryError(NO_MODE)
+        raise without_mode(NO_MODE)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
         of_mu, of_tau = self.before.log_prob_of_each(theta)

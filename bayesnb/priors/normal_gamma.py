@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln, stdtrit, zeta
 from bayesnb.kernels.densities import Students
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, shared, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, Theta, first, positive_scale, shared, spread, without_mode
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.normal import Located
 
@@ -80,11 +80,9 @@ class UnknownPrecision(Located):
         outside, (name, least) = self.dof <= 1, self._rows_of_precision
         if outside.any():
             where = first(outside)
-            raise BoundaryError(
-                f"the mode of the precision is 0, where {name} is {getattr(self, name)[where]:g} <= {least} (no row "
-                f'was seen); use the mean (estimate="mean") or a larger {name}',
-                where,
-            )
+            why = "the mode of the precision is 0, where {name} is {value:g} <= {least} (no row was seen)"
+            value = getattr(self, name)[where]
+            raise without_mode(why, where, " or a larger {name}", name=name, value=value, least=least)
         return self.m, self.precision(self.dof - 1)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:

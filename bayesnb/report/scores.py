@@ -136,7 +136,8 @@ def estimates(compared: Comparison) -> Section:
     )
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
-    notes += [Message("{name}: {error}.", name=name, error=error) for name, error in compared.absent.items()]
+    absent = compared.absent.items()
+    notes += [Message("{name} has no score: {error}.", name=name, error=error) for name, error in absent]
     notes += [
         Message("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)
         for name, how in compared.how.items()

@@ -1,12 +1,18 @@
-"""The first hour with a table of repairs: dates, prices, gaps, notes of several words; each screen says what is true."""
+"""The first hour with a table of repairs, which has dates, prices and gaps: each screen says what is true."""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import run
 
-from bayesnb import BayesianNB
+from bayesnb import BayesianNB, Gaussian, cli
 from bayesnb.evaluation import comparison
+from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
+from bayesnb.report import scores
+from bayesnb.wording import Message, written
 
 
 def repairs(n: int = 120) -> pd.DataFrame:
@@ -41,12 +47,77 @@ def test_a_kept_model_names_the_model_that_is_ahead_and_how_far():
             assert ("is ahead by" in said) == (ahead[name] >= 0.0005)
 
 
-@pytest.mark.parametrize("family", ["polya-tree", "mixture:gaussian,log-normal", "rounded:0.1"])
-def test_a_page_of_the_command_names_options_of_the_command(capsys, table, family):
-    asked = ("--target", "outcome", "--feature", f"age={family}", "--dependence", "none", "--explain", "0")
-    assert run(capsys, "report", "repairs.csv", *asked, "-o", "page.md")[0] == 0
-    with open("page.md", encoding="utf-8") as file:
-        page = file.read()
-    assert "map has no score: feature 'age'" in page
-    assert "use the mean (--estimate mean)" in page
-    assert 'estimate="' not in page
+@pytest.mark.parametrize("family", [PolyaTree(), Mixture([Gaussian(), LogNormal()]), Rounded(unit=0.1)])
+def test_an_estimate_without_a_score_says_why_in_options_of_the_command(family):
+    X = repairs()[["age"]].clip(lower=0.1)
+    found = comparison(BayesianNB({"age": family}), X, repairs()["outcome"], dependence=())
+    notes = [written(part, "command") for part in scores.estimates(found).parts if isinstance(part, Message)]
+    without = [note for note in notes if note.startswith("map has no score: feature 'age'")]
+    assert len(without) == ("map" in found.absent)
+    assert all("use the mean (--estimate mean)" in note and 'estimate="' not in note for note in without)
+
+
+REFUSED = [
+    ("explain", "--row", "999"), ("explain", "--row", "size=3"), ("explain", "--set", "size=3"),
+    ("explain", "--label", "stolen"), ("explain", "--against", "stolen"),
+    ("explain", "--label", "overhaul", "--against", "overhaul"), ("explain", "--class-prior", "stolen=1"),
+    ("compare", "--row", "size=3"), ("compare", "--set", "age=old"), ("compare", "--cv", "100"),
+    ("report", "--cv", "100", "-o", "page.html"), ("report", "-o", "page.csv"), ("fit", "-o", "model.csv"),
+    ("fit", "--feature", "size=gaussian", "-o", "m.bayesnb"), ("audit", "-o", "picture.gif"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", REFUSED, ids=" ".join)
+def test_a_request_is_checked_before_anything_is_learned(capsys, table, monkeypatch, asked):
+    def learn(*_, **__):
+        raise AssertionError("learned before the request was checked")
+
+    for module in (cli.sources, cli.learning):
+        monkeypatch.setattr(module, "with_dependence", learn)
+    command, *options = asked
+    code, out, err = run(capsys, command, "repairs.csv", "--target", "outcome", *options)
+    assert (code in (1, 2), out) == (True, "")
+    assert "learned before" not in err
+
+
+def test_no_line_of_a_page_ends_within_an_option(capsys, table):
+    asked = ("--target", "outcome", "--dependence", "weighted", "--explain", "0", "--draws", "20")
+    assert run(capsys, "report", "repairs.csv", *asked, "-o", "page.html")[0] == 0
+    page = re.sub(
+        r"(?s)<style>.*?</style>|<[^>]*>(?<!option\">)(?<!</span>)", "", Path("page.html").read_text(encoding="utf-8")
+    )
+    whole = re.findall(r'<span class="option">(.*?)</span>', page)
+    assert {"--dependence weighted", "--dependence none."} <= {each.strip("();:,") for each in whole}
+    assert "--" not in re.sub(r'<span class="option">.*?</span>', "", page)
+    assert re.search(r"\.option \{[^}]*nowrap", Path("page.html").read_text(encoding="utf-8"))
+
+
+AMOUNTS = {
+    "$": "${:,.2f}", "US$": "US$ {:,.2f}", "€": "€{:,.2f}", "£": "{:,.2f} £", "CHF": "CHF {:,.2f}", "": "{:,.2f}"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written_in", AMOUNTS)
+@pytest.mark.parametrize("learned_in", ["plain", "kr"])
+def test_every_currency_is_refused_alike_with_the_column_the_cell_and_what_to_write(learned_in, written_in):
+    y = repairs()["outcome"]
+    price = 1000 + 7 * np.arange(len(y))
+    learned = price if learned_in == "plain" else [f"{x} kr" for x in price]
+    clf = BayesianNB().fit({"price": learned}, y)
+    cells = [AMOUNTS[written_in].format(x + 0.25) for x in price]
+    if learned_in == "plain":
+        with pytest.raises(
+            ValueError,
+            match=re.escape(
+                f"column 'price' holds text ({cells[0]!r}) where numbers are needed, in row 0: write 1000.25"
+            ),
+        ):
+            clf.predict({"price": cells})
+    elif written_in:
+        with pytest.warns(
+            UserWarning, match=re.escape(f"column 'price': 120 of 120 cells are no numbers in kr, such as {cells[0]!r}")
+        ) as said:
+            clf.predict({"price": cells})
+        assert "write 1000.25" in str(said[0].message)
+    else:
+        assert len(clf.predict({"price": cells})) == 120

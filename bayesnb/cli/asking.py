@@ -41,6 +41,7 @@ def explain(
     values add nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
+    from bayesnb.data.targets import read_target
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import answer, ledger
 
@@ -50,19 +51,25 @@ def explain(
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
         raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
+
+    def pair_of(labels: Any) -> list[Any]:
+        classes = read_target(labels).classes.tolist()
+        pair = [class_of(classes, text, option) for text, option in ((label, "--label"), (against, "--against"))]
+        if label is not None and pair[0] == pair[1]:
+            said = f"both are {label!r}: there are no odds of a class against itself"
+            raise click.BadParameter(said, param_hint="--against")
+        return pair
+
     if of_model:
         clf, target = load_model(data)
-        name, frame = data, _row_for_model(clf, data, new, row, values, format)
+        name, frame, pair = data, _row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_)
     else:
-        learned = fitted(data, target, format, settings, repeat=False)
-        name, clf, target = learned.name, learned.clf, str(learned.y.name)
-        frame = _row_of(learned.X, name, row, values)
+        learned = fitted(
+            data, target, format, settings, repeat=False,
+            check=lambda name, X, y: (_row_of(X, name, row, values), pair_of(y)),
+        )  # fmt: skip
+        name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
-    if pair[0] is not None and pair[0] == pair[1]:
-        raise click.BadParameter(
-            f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
-        )
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
@@ -195,7 +202,7 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf, _ = load_model(model)
-    frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf, label, "--label"))
+    frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf.classes_.tolist(), label, "--label"))
     if clf.target is not None and clf.target not in frame:
         frame = frame.rename(columns={frame.columns[0]: clf.target})
     if output == "-":

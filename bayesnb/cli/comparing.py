@@ -58,16 +58,21 @@ def compare(
     | row, parameters). With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
+    from bayesnb.data.targets import read_target
     from bayesnb.evaluation import comparison
+    from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
     from bayesnb.model import ESTIMATES
     from bayesnb.report import scores
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import section_of
 
-    learned = fitted(data, target, format, replace(settings, dependence="none"), random_state)
+    learned = fitted(
+        data, target, format, replace(settings, dependence="none"), random_state,
+        check=lambda name, X, y: (require_folds(read_target(y), cv), asked_rows(asked, name, X, values)),
+    )  # fmt: skip
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
-    each_row, held_out = asked_rows(asked, name, X, values), None
+    (_, each_row), held_out = learned.checked, None
     names = tuple(name for name in dependences if name != "none")
     others = f", and {' and '.join(names)} by folds" if names and cv == "loo" else ""
     say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}{others}")

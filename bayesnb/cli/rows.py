@@ -186,16 +186,14 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
     return text
 
 
-def class_of(clf: Classifier, text: str | None, option: str) -> Any:
+def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
     """The class label that matches ``text``."""
     if text is None:
         return None
-    for label in clf.classes_.tolist():
+    for label in classes:
         if str(label) == text:
             return label
-    raise click.BadParameter(
-        f"there is no class {text!r}; the classes are {list(map(str, clf.classes_))}", param_hint=option
-    )
+    raise click.BadParameter(f"there is no class {text!r}; the classes are {[*map(str, classes)]}", param_hint=option)
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:

@@ -181,7 +181,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table, its fitted model and its findings."""
+    """A table, its fitted model and its findings, and the checked request."""
 
     name: str
     X: pd.DataFrame
@@ -189,15 +189,18 @@ class FittedTable:
     parameters: EstimatorParameters
     clf: Classifier
     remarks: tuple[Remark, ...]
+    checked: Any = None
 
 
 def fitted(
-    data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
-) -> FittedTable:
+    data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
+    check: Callable[[str, pd.DataFrame, pd.Series], Any] = lambda *_: None,
+) -> FittedTable:  # fmt: skip
     """Read a table into memory and fit a model. Print the size of the table and serious findings about columns on
     stderr.
 
-    If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows.
+    If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
+    gets the name of the table, its columns and the labels, and refuses a request that the table cannot answer.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -207,24 +210,24 @@ def fitted(
     table = opened(data, format, settings, () if target is None else (target,))
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
-    remarks = table.examined(X.assign(**{str(y.name): y}), y.name, len(X))
-    for remark in remarks:
-        if remark.serious:
-            warn(remark.sentence)
-    weight = None
+    whole, weight = X.assign(**{str(y.name): y}), None
     if settings.weight is not None:
         weight, X = X[settings.weight], X.drop(columns=settings.weight)
         if repeat:
             times = _times(weight)
             X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
-    parameters = settings.parameters()
+    parameters = by_label(settings.parameters(), read_target(y).classes.tolist())
+    checked = check(table.name, X, y)
+    remarks = table.examined(whole, y.name, len(whole))
+    for remark in remarks:
+        if remark.serious:
+            warn(remark.sentence)
     if settings.m is not None:
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
-    parameters = by_label(parameters, read_target(y).classes.tolist())
     asked = learning.EstimatorParameters(random_state=seed, **parameters)
     asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
-    return FittedTable(table.name, X, y, asked, clf, tuple(remarks))
+    return FittedTable(table.name, X, y, asked, clf, tuple(remarks), checked)
 
 
 def with_dependence(

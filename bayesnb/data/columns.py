@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import number_in
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled
@@ -97,15 +98,18 @@ class Column:
     def reals(self) -> Array:
         kind = self._stored
         if kind == "text":
-            example = next((v for v in self.values if not pd.isna(v)), None)
-            if example is None:
+            held = [(row, v) for row, v in enumerate(self.values) if not pd.isna(v)]
+            if not held:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
+            row, example = next((each for each in held if number_in(str(each[1])) not in ("", each[1])), held[0])
             raise RefusedError(
-                "column {column!r} holds text ({value!r}) where numbers are needed: convert it, or fit the "
+                "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",
                 column=self.name,
                 value=example,
+                row=row,
+                write=f"write {number}" if (number := number_in(str(example))) else "convert it",
                 expected="numbers",
                 cure=Cure("features", "Categorical", self.name),
             )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import BOUND, FRACTIONS, is_float, marks_of, measured, number_in, number_of, parts_of
 from bayesnb.data.columns import Column, Names
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
@@ -89,64 +90,6 @@ def may_be_of(name: str, column: str) -> bool:
 # Numbers with marks
 
 
-SPACES = "\u00a0\u2007\u2009\u202f "
-DIGITS = rf"(?:\d(?:[\d.,'’{SPACES}]*\d)?[.,]?|[.,]\d+)"
-MARKED = re.compile(
-    rf"(?P<sign>[+−-]?)\s*(?P<before>[^\d\s+−.,-]{{0,4}}\.?)\s*(?P<inner>[+−-]?)\s*(?P<digits>{DIGITS})"
-    r"(?P<space>\s*)(?P<after>[^\d\s.,](?:.{0,18}\S)?)?"
-)
-"""A number with a unit before or after it. The sign is in front of the number or of the unit."""
-
-GROUP = rf"['’{SPACES}]"
-FRACTIONS: Mapping[str, re.Pattern[str]] = {
-    ".": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:\.\d*)?"),
-    ",": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:,\d*)?"),
-}
-"""The digits of a number by its decimal mark. A leading zero, as in 007, belongs to a code."""
-
-CURRENCIES = {
-    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
-    "RUB", "UAH", "BRL", "MXN", "ARS", "CLP", "COP", "CAD", "AUD", "NZD", "ZAR", "KRW", "SGD", "HKD", "TWD", "THB",
-    "IDR", "MYR", "PHP", "VND", "ILS", "AED", "SAR", "EGP", "NGN", "KES", "RS", "RS.", "FR", "FR.", "KR", "KR.", "KČ",
-    "ZŁ", "LEI", "FT", "SFR", "SFR.",
-}  # fmt: skip
-"""Codes and words of currencies in capitals; any sign of Unicode's category of currencies is one as well."""
-
-UNITS = {
-    "%", "‰", "°", "°C", "°F", "kg", "g", "mg", "µg", "μg", "ng", "lb", "lbs", "oz", "km", "m", "cm", "mm",
-    "µm", "nm", "mi", "ft", "in", "yd", "l", "L", "ml", "mL", "dl", "dL", "cl", "h", "min", "s", "ms", "bar",
-    "Pa", "hPa", "kPa", "MPa", "mV", "mA", "W", "kW", "MW", "Wh", "kWh", "kJ", "kcal", "cal", "Hz",
-    "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB", "bp", "bps", "dB", "px", "pt", "m²", "m³", "km²", "ha",
-    "km/h", "m/s", "mph", "IU", "ppm", "ppb", "rpm", "bpm", "mmHg",
-}  # fmt: skip
-"""Units that may follow a number without a space; any other unit needs one, so that 12a and 3rd stay text."""
-
-
-def _is_currency(mark: str) -> bool:
-    return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
-
-
-def _parts_of(text: str) -> tuple[str, str, str] | None:
-    found = MARKED.fullmatch(text.strip())
-    if found is None:
-        return None
-    before, after, sign = found["before"], found["after"] or "", found["sign"] + found["inner"]
-    if len(sign) > 1 or (before and after) or (before and not _is_currency(before)):
-        return None
-    if after and not (found["space"] or after in UNITS or _is_currency(after)):
-        return None
-    return sign, found["digits"], before or after
-
-
-def _marks_of(digits: str) -> frozenset[str]:
-    return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
-
-
-def _number(sign: str, digits: str, decimal: str) -> float:
-    kept = re.sub(rf"{GROUP}|[.,]", lambda found: "." if found[0] == decimal else "", digits)
-    return float(kept) * (-1 if sign in ("-", "−") and sign else 1)
-
-
 @dataclass(frozen=True)
 class Number(Reading):
     """A column of numbers with a unit: a currency before or after the number, a percent sign, or another unit.
@@ -205,27 +148,27 @@ class Number(Reading):
         raise RefusedError(said, column=column.name, value=value, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
-        return {column.name: converted(column, self._value, self.said)}
+        return {column.name: converted(column, self._value, self.said, number_in)}
 
     def _value(self, text: str) -> float | None:
-        found = _parts_of(text)
-        if found is None or found[2] not in ("", self.unit) or self.decimal not in _marks_of(found[1]):
+        found = parts_of(text)
+        if found is None or found[2] not in ("", self.unit) or self.decimal not in marks_of(found[1]):
             return None
-        return _number(found[0], found[1], self.decimal)
+        return number_of(found[0], found[1], self.decimal)
 
 
 def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
     unit, decimals, ambiguous = None, set(FRACTIONS), False
     for text in texts:
-        found = _parts_of(text)
-        if found is None or not (fits := _marks_of(found[1])):
+        found = parts_of(text)
+        if found is None or not (fits := marks_of(found[1])):
             return
         if unit not in (None, found[2]):
             return
         unit, decimals, ambiguous = found[2], decimals & fits, ambiguous or found[1].strip("0123456789") != ""
     # Digits without any mark have one value; those with marks of thousands alone may be told apart, as in 1 234.
     if unit and decimals:
-        values = {d: [_number(s, n, d) for s, n, _ in map(_parts_of, texts)] for d in decimals}  # type: ignore[misc]
+        values = {d: [number_of(s, n, d) for s, n, _ in map(parts_of, texts)] for d in decimals}  # type: ignore[misc]
         once = not ambiguous or len({*map(tuple, values.values())}) == 1
         yield from (Number(d, unit) for d in ((".",) if once and "." in decimals else sorted(decimals)))
 
@@ -234,7 +177,7 @@ def units_of(texts: Iterable[str]) -> dict[str, int]:
     """The number of cells per unit ("" for no unit); empty unless all texts are numbers or bounds ("<5")."""
     found: dict[str, int] = {}
     for text in texts:
-        parts = _measured(text)
+        parts = measured(text)
         if parts is None or any(map(str.isdigit, parts.unit)):
             return {}
         found[parts.unit] = found.get(parts.unit, 0) + 1
@@ -243,10 +186,6 @@ def units_of(texts: Iterable[str]) -> dict[str, int]:
 
 # Numbers and bounds
 
-
-BOUND = re.compile(r"(<=|=<|>=|=>|[<>≤≥⩽⩾≦≧])\s*(.*)", re.DOTALL)
-SIGN_OF = {"<=": "≤", "=<": "≤", "⩽": "≤", "≦": "≤", ">=": "≥", "=>": "≥", "⩾": "≥", "≧": "≥"}
-POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
 
 MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 """Different bounds, other texts and numbers of a column that is read as numbers and bounds by default."""
@@ -313,7 +252,7 @@ class Bounded(Reading):
         said = "which is another value with a decimal point than with a decimal comma: say which, as {cure}"
         if not fitting:
             said = "and not all of its numbers have one unit and one decimal mark: convert them, or read it as levels"
-        value = next((text for text in texts if _measured(text) is not None), self.unit)
+        value = next((text for text in texts if measured(text) is not None), self.unit)
         cures = tuple(Cure("features", own.spelled, column.name) for own in fitting)
         said = "column {column!r} holds {value!r}, " + said
         raise RefusedError(said, column=column.name, value=value, cure=cures)
@@ -333,34 +272,15 @@ class Bounded(Reading):
         text = cell.strip() if isinstance(cell, str) else ""
         if not text or text.lower() in GAPS:
             return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
-        found = _measured(text)
+        found = measured(text)
         if found is None or found.unit not in ("", self.unit) or self.decimal not in found.values:
             return np.nan, "'number'" if text == "number" else text
         value = found.values[self.decimal]
         return (np.nan, f"{found.bound}{value:.15g}") if found.bound else (value, "number")
 
 
-class _Measured(NamedTuple):
-    bound: str
-    unit: str
-    values: Mapping[str, float]
-
-
-def _measured(text: str) -> _Measured | None:
-    found = BOUND.fullmatch(text.strip())
-    bound, rest = ("", text) if found is None else found.groups()
-    power = POWER.fullmatch(rest.strip())
-    parts = _parts_of(power[1] if power else rest)
-    if parts is None:
-        return None
-    sign, digits, unit = parts
-    by_mark = {d: _number(sign, digits, d) for d in sorted(_marks_of(digits), reverse=True)}
-    values = {d: float(f"{value!r}e{power[2]}") for d, value in by_mark.items()} if power else by_mark
-    return _Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
-
-
 def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
-    cells = [found for text in texts if (found := _measured(text)) is not None]
+    cells = [found for text in texts if (found := measured(text)) is not None]
     units = {cell.unit for cell in cells} or {""}
     decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
     if len(units) == 1:
@@ -375,7 +295,7 @@ def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
 
 
 def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
-    cells = [_measured(text) for text in texts]
+    cells = [measured(text) for text in texts]
     bounds = sum(cell is not None and cell.bound != "" for cell in cells)
     return {
         "numbers": numbers + len(cells) - cells.count(None) - bounds, "bounds": bounds, "texts": cells.count(None)
@@ -921,24 +841,28 @@ def codes_of(column: Column) -> tuple[Array, list[Any]]:
     return column.coded
 
 
-def converted(column: Column, value: Any, said: str) -> Array:
+def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
     """Convert texts to numbers (row,); texts without a number become missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(text) for text in texts]
-    warn_of_unread(column.name, said, codes, texts, [number is None for number in found])
+    warn_of_unread(column.name, said, codes, texts, [number is None for number in found], write=write)
     return np.array([np.nan if number is None else number for number in found] + [np.nan])[codes]
 
 
 def warn_of_unread(
-    column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing"
-) -> None:
-    """Warn of cells that do not fit the reading."""
+    column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing",
+    write: Callable[[str], str] = lambda _: "",
+) -> None:  # fmt: skip
+    """Warn of cells that do not fit the reading; ``write`` returns what to write instead of a text, if that is
+    known.
+    """
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
     shown = texts[codes[np.flatnonzero(rows)[0]]]
     effect = "count as missing" if then == "missing" else "the others are ignored"
+    effect += f": if it is one, write {cure}" if (cure := write(shown)) else ""
     warn(
         f"column {column!r}: {int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}, and "
         f"{effect}",
@@ -951,18 +875,10 @@ def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0
     for text in some:
-        odd += text.strip().isdecimal() or _measured(text) is None
+        odd += text.strip().isdecimal() or measured(text) is None
         if odd > 0.2 * len(some):
             return False
-    return not all(map(_is_float, texts))
-
-
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return not all(map(is_float, texts))
 
 
 READINGS: Mapping[str, type[Reading]] = {

@@ -207,20 +207,27 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
             )
         yield train, scored
         return
+    require_folds(target, cv)
+    fold = _dealt(X, codes, int(cv))
+    for k in range(int(cv)):
+        if len(test := scored[fold[scored] == k]):
+            yield np.flatnonzero(fold != k), test
+
+
+def require_folds(target: Target, cv: Any) -> None:
+    """Raise ``ValueError`` if ``cv`` is neither "loo" nor a number of folds to which each class can be dealt."""
+    if isinstance(cv, str) and cv == "loo":
+        return
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
-    smallest, n = int(np.bincount(codes).min()), int(cv)
+    smallest, n = int(np.bincount(target.codes).min()), int(cv)
     if not 2 <= n <= smallest:
-        lone = target.classes.tolist()[int(np.bincount(codes).argmin())]
+        lone = target.classes.tolist()[int(np.bincount(target.codes).argmin())]
         cure = f"Leave out class {lone!r}, or score" if smallest == 1 else "Or score"
         raise ValueError(
             f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} by "
             "leave-one-out, which has no such limit (and takes no dependence)"
         )
-    fold = _dealt(X, codes, n)
-    for k in range(n):
-        if len(test := scored[fold[scored] == k]):
-            yield np.flatnonzero(fold != k), test
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:

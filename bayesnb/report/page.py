@@ -20,6 +20,7 @@ from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
 from bayesnb.evaluation import comparison
 from bayesnb.evaluation.estimates import MOST_SCORED
+from bayesnb.evaluation.folds import require_folds
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
@@ -119,6 +120,7 @@ def report(
     check_is_fitted(clf)
     table = Table.of(X)
     codes = _learned_codes(clf, table, y)
+    require_folds(read_target(y), cv)
     share = probability_of_interval(prob)
     key: Any = clf.estimate if clf.dependence is None else clf.dependence
 

@@ -45,7 +45,8 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
         autoescape=format == "html", trim_blocks=format == "md", lstrip_blocks=format == "md",
     )  # fmt: skip
     environment.filters |= {
-        "line": one_line, "paragraph": lambda text: one_line(written(text, form), LONGEST), "md": escaped
+        "line": one_line, "paragraph": lambda text: one_line(written(text, form), LONGEST), "md": escaped,
+        "prose": lambda text: _with_whole_options(one_line(written(text, form, TIE), LONGEST)),
     }  # fmt: skip
     # The policy allows the style sheet by its hash, so it must not be escaped; it contains no text of users.
     style = Markup(environment.loader.get_source(environment, "style.css")[0])
@@ -58,6 +59,26 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
         mark=MARK,
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     )
+
+
+TIE = "\u2040"
+"""A printable character that replaces the spaces of a recommendation until its options are marked."""
+OPTION = re.compile(rf"[^ {TIE}]*--[^ {TIE}]+(?:{TIE}[^ {TIE}]+)?")
+"""An option of a command with its value."""
+LONGEST_OPTION = 40
+"""Largest length of an option whose value stays in the same line, in characters."""
+
+
+def _with_whole_options(text: str) -> str:
+    """HTML in which no line ends within an option."""
+    from markupsafe import Markup, escape
+
+    html, end = Markup(), 0
+    for found in OPTION.finditer(text):
+        name, tie, value = (found[0], "", "") if len(found[0]) <= LONGEST_OPTION else found[0].partition(TIE)
+        html += escape(text[end : found.start()]) + Markup('<span class="option">{}</span>').format(name) + tie + value
+        end = found.end()
+    return Markup((html + text[end:]).replace(TIE, " "))
 
 
 def _in_words(part: Part) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""Numbers as people write them, with marks of thousands, units and bounds."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+SPACES = "\u00a0\u2007\u2009\u202f "
+DIGITS = rf"(?:\d(?:[\d.,'’{SPACES}]*\d)?[.,]?|[.,]\d+)"
+MARKED = re.compile(
+    rf"(?P<sign>[+−-]?)\s*(?P<before>[^\d\s+−.,-]{{0,4}}\.?)\s*(?P<inner>[+−-]?)\s*(?P<digits>{DIGITS})"
+    r"(?P<space>\s*)(?P<after>[^\d\s.,](?:.{0,18}\S)?)?"
+)
+"""A number with a unit before or after it. The sign is in front of the number or of the unit."""
+
+GROUP = rf"['’{SPACES}]"
+FRACTIONS: Mapping[str, re.Pattern[str]] = {
+    ".": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:\.\d*)?"),
+    ",": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:,\d*)?"),
+}
+"""The digits of a number by its decimal mark. A leading zero, as in 007, belongs to a code."""
+
+CURRENCIES = {
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
+    "RUB", "UAH", "BRL", "MXN", "ARS", "CLP", "COP", "CAD", "AUD", "NZD", "ZAR", "KRW", "SGD", "HKD", "TWD", "THB",
+    "IDR", "MYR", "PHP", "VND", "ILS", "AED", "SAR", "EGP", "NGN", "KES", "RS", "RS.", "FR", "FR.", "KR", "KR.", "KČ",
+    "ZŁ", "LEI", "FT", "SFR", "SFR.",
+}  # fmt: skip
+"""Codes and words of currencies in capitals; any sign of Unicode's category of currencies is one as well."""
+
+UNITS = {
+    "%", "‰", "°", "°C", "°F", "kg", "g", "mg", "µg", "μg", "ng", "lb", "lbs", "oz", "km", "m", "cm", "mm",
+    "µm", "nm", "mi", "ft", "in", "yd", "l", "L", "ml", "mL", "dl", "dL", "cl", "h", "min", "s", "ms", "bar",
+    "Pa", "hPa", "kPa", "MPa", "mV", "mA", "W", "kW", "MW", "Wh", "kWh", "kJ", "kcal", "cal", "Hz",
+    "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB", "bp", "bps", "dB", "px", "pt", "m²", "m³", "km²", "ha",
+    "km/h", "m/s", "mph", "IU", "ppm", "ppb", "rpm", "bpm", "mmHg",
+}  # fmt: skip
+"""Units that may follow a number without a space; any other unit needs one, so that 12a and 3rd stay text."""
+
+
+def _is_currency(mark: str) -> bool:
+    return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
+
+
+def parts_of(text: str) -> tuple[str, str, str] | None:
+    """The sign, digits and unit."""
+    found = MARKED.fullmatch(text.strip())
+    if found is None:
+        return None
+    before, after, sign = found["before"], found["after"] or "", found["sign"] + found["inner"]
+    if len(sign) > 1 or (before and after) or (before and not _is_currency(before)):
+        return None
+    if after and not (found["space"] or after in UNITS or _is_currency(after)):
+        return None
+    return sign, found["digits"], before or after
+
+
+def marks_of(digits: str) -> frozenset[str]:
+    """The possible decimal marks."""
+    return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
+
+
+def number_of(sign: str, digits: str, decimal: str) -> float:
+    """The value of the digits."""
+    kept = re.sub(rf"{GROUP}|[.,]", lambda found: "." if found[0] == decimal else "", digits)
+    return float(kept) * (-1 if sign in ("-", "−") and sign else 1)
+
+
+BOUND = re.compile(r"(<=|=<|>=|=>|[<>≤≥⩽⩾≦≧])\s*(.*)", re.DOTALL)
+SIGN_OF = {"<=": "≤", "=<": "≤", "⩽": "≤", "≦": "≤", ">=": "≥", "=>": "≥", "⩾": "≥", "≧": "≥"}
+POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
+
+
+class Measured(NamedTuple):
+    """A number or bound, by decimal mark."""
+
+    bound: str
+    unit: str
+    values: Mapping[str, float]
+
+
+def measured(text: str) -> Measured | None:
+    """The number or bound in a text."""
+    found = BOUND.fullmatch(text.strip())
+    bound, rest = ("", text) if found is None else found.groups()
+    power = POWER.fullmatch(rest.strip())
+    parts = parts_of(power[1] if power else rest)
+    if parts is None:
+        return None
+    sign, digits, unit = parts
+    by_mark = {d: number_of(sign, digits, d) for d in sorted(marks_of(digits), reverse=True)}
+    values = {d: float(f"{value!r}e{power[2]}") for d, value in by_mark.items()} if power else by_mark
+    return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
+
+
+def number_in(text: str) -> str:
+    """The number in a text such as "1.234,50 €", without marks; empty if there is none, or if its mark is unknown."""
+    values = {*found.values.values()} if (found := measured(text)) and not found.bound else ()
+    return f"{values.pop():.15g}" if len(values) == 1 else ""
+
+
+def is_float(text: Any) -> bool:
+    """Whether ``float`` accepts a cell."""
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return False
+    return True

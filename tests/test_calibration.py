@@ -125,13 +125,18 @@ def test_alternating_sampling_and_fitting_keeps_the_prior_distribution():
 
 @pytest.mark.nuts
 def test_true_parameters_rank_uniformly_among_nuts_draws():
-    # Two families: `test_agreement` holds NUTS against the closed form of each.
-    features = {"yes": Bernoulli(Beta(2.0, 1.5)), "real": Gaussian(NormalGamma(m=1.0, kappa=0.5, a=3.0, b=2.0))}
+    # Two families: `test_agreement` holds NUTS against the closed form of each. A simulation builds and compiles a
+    # model, so there are few, each with two columns of a family.
+    features = {
+        "yes": (Bernoulli(Beta(2.0, 1.5)), ["a", "b"]),
+        "real": (Gaussian(NormalGamma(m=1.0, kappa=0.5, a=3.0, b=2.0)), ["c", "d"]),
+    }
     clf = BayesianNB(features, class_prior=Dirichlet([2.0, 3.0]), random_state=0)
-    clf = clf.fit(pd.DataFrame({"yes": [0, 1], "real": [0.0, 1.0]}), ["a", "b"])
-    found = agreement.calibrate(clf, rows=12, simulations=10, sampler="nuts", random_seed=3)
+    clf = clf.fit(pd.DataFrame({"a": [0, 1], "b": [1, 0], "c": [0.0, 1.0], "d": [1.0, 0.0]}), ["a", "b"])
+    found = agreement.calibrate(clf, rows=12, simulations=5, sampler="nuts", random_seed=3)
     assert found.calibrated
     # Few simulations: all parameters together, by the mean rank of each simulation's parameters.
     centred = (found.ranks.to_numpy() + 0.5) / 100 - 0.5
+    assert centred.size > 70
     assert abs(centred.mean() / np.sqrt(1 / 12 / centred.size)) < 4
     assert 0.6 < (centred**2).mean() / (1 / 12) < 1.4

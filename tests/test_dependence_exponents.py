@@ -265,7 +265,7 @@ def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     r = rows(n={0: 100, 1: 150}[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
     groups, cells = [Group("features", 4, 1.0, 0.5)], 5 * (seed % 2)
     learned = learn(r, groups, cells, draws=4000, cell_sd=0.3)
-    found = verify(r, learned, range(learned.layout.classes), [f"cell {k}" for k in range(cells)], draws=2000)
+    found = verify(r, learned, range(learned.layout.classes), [f"cell {k}" for k in range(cells)], draws=1000, tune=500)
     assert found.convergence.converged
     # The offset of a cell with few rows has a skewed posterior, whose mean is not its mode.
     assert (found.parameters["off"].abs() < (0.2 if cells else 0.1)).all()

@@ -128,7 +128,7 @@ def prior_draws(unsampled):
     """Draws from the prior of each feature that shares, and the logarithms of its density at them."""
     believed = unsampled[0].posterior_
     drawn = {
-        name: believed.model.features[name].draw_prior(believed.prior[name], default_rng(3), 4000) for name in FAMILIES
+        name: believed.model.features[name].draw_prior(believed.prior[name], default_rng(3), 1500) for name in FAMILIES
     }
     return {name: (v, believed.model.features[name].log_prior(believed.prior[name], v)) for name, v in drawn.items()}
 
@@ -143,7 +143,7 @@ def test_draws_of_the_prior_have_its_density(name, key, prior_draws):
         value, density = value[:, 0], density[:, 0]
     q = stats.norm.logpdf(value, np.median(value), 0.5) - (0.0 if key == "location" else value)
     ratio = np.exp(q - density)
-    given = {"between": drawn["scale"], "strength": drawn["scale"]}.get(key, np.ones(4000))
+    given = {"between": drawn["scale"], "strength": drawn["scale"]}.get(key, np.ones(1500))
     near = (given > np.quantile(given, 0.3)) & (given < np.quantile(given, 0.9)) | (given == 1)
     assert abs(ratio[near].mean() - 1) < 5 * ratio[near].std() / np.sqrt(near.sum())
 

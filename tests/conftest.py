@@ -149,7 +149,6 @@ def pytest_collection_finish(session):
 
     It also looks for garbage less often than by default, which would take a tenth of the time of the tests.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
     gc.enable()

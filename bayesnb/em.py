@@ -86,8 +86,8 @@ def em(
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
         The point of each conjugate posterior to plug in. The mean exists under every proper prior. Under Dirichlet(1),
-        the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the density of log-odds, log
-        rates, and (μ, 1/σ) of a Normal, because the mode of this density is at the posterior mean.
+        the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the posterior density of
+        log-odds, log rates, and (μ, 1/σ) of a Normal. The mode of this density is at the posterior mean.
     starts : int
         The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
         starts use the responsibilities at parameters drawn from the posterior given the labelled rows.
@@ -189,9 +189,9 @@ def _climb(
 ) -> tuple[Posterior, Array, bool, Array]:
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). For unlabelled rows, the
-    conjugate formulas give only Σ_i w_i Σ_c r_ic log p(x_i, c | θ), where r_ic are the responsibilities. So the
-    cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). Instead of the last sum, the
+    conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. So the cross-entropy -Σ_i
+    w_i Σ_c r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
@@ -229,7 +229,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor; ``at="mean"`` adds the log Jacobian that moves the mode to the mean."""
+    """log p(θ | D) of one factor, plus its ``log_jacobian`` if ``at`` is "mean"."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -675,7 +675,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        Every method warns if the chains did not converge. Prediction methods also warn if a class probability has a
+        The model's methods warn if chains did not converge. Prediction methods also warn if a class probability has a
         Monte Carlo standard error above 0.01.
 
     Examples

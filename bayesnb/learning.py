@@ -121,7 +121,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     Warns
     -----
     IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning
-        If columns or labels are probably read wrongly; see the classes in ``bayesnb.errors``.
+        If columns or labels were probably misread; see the classes in ``bayesnb.errors``.
     UnlabelledRowsWarning
         If some rows are unlabelled and the settings do not request EM.
     NoKnownWordWarning
@@ -278,8 +278,8 @@ def with_part(
 ) -> Classifier:
     """Learn from part of a table; ``named`` are the classes named by the user.
 
-    The exponents and the cells of the terms are learned from the first part. Later parts are counted in the cells of
-    the first part, and the exponents stay fixed.
+    The exponents and the cells of the terms are learned from the first part. Later parts are counted in the same cells,
+    and the exponents stay fixed.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))
@@ -323,8 +323,7 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the classifiers have dependence counts of different cells, raise an error; with ``keep``, use the counts of
-    ``before``.
+    Raise an error if the classifiers count dependence in different cells; with ``keep``, use the counts of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -342,7 +341,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether ``one`` counts no cells, or the same cells as ``other``."""
+    """True if ``one`` counts the same cells as ``other``, or none."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

@@ -98,7 +98,7 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """Wrap the suggested family in the family ``kind``."""
+        """Nest the suggested family inside ``kind``, another family."""
         if isinstance(self.value, Spelled):
             return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))

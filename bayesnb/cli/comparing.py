@@ -53,9 +53,10 @@ def compare(
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, "auto" is scored on the held-out rows from which it learns the weights of its models. If at most a fifth of
-    all rows is scored, all scored rows are held out of a single fit. With --all, the output also has all scores, the
-    family of each column, the class probabilities of the row under each estimate, and the posterior interval of p(class
-    | row, parameters). With --more, a table shows how further rows would improve the recommended model.
+    all rows is scored, one fit to the unscored rows replaces cross-validation. With --all, the output also has all
+    scores, the family of each column, the class probabilities of the row under each estimate, and the posterior
+    interval of p(class | row, parameters). With --more, a table shows how further rows would improve the recommended
+    model.
     """
     from bayesnb import design
     from bayesnb.data.targets import read_target

@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Facts about parameters, by "module:function" and name, and about the questions that are commands."""
+    """Facts about parameters (by "module:function" and name) and about questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
@@ -268,8 +268,8 @@ def command(
     """Make a command from a function; the parameters of the function are the options of the command.
 
     ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` names functions, such as
-    "module:function", whose parameters are further options. ``epilog`` defaults to a text about the last argument.
-    ``names`` lists the options of a function with ``**`` parameters. ``variants`` maps parameters to keys of
+    "module:function", that define options missing from ``OPTIONS``. ``epilog`` defaults to text about the last
+    argument. A function with ``**`` parameters lists its options in ``names``. ``variants`` maps parameters to keys of
     ``OPTIONS``; the default key is the parameter's name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}

@@ -44,9 +44,9 @@ class Settings:
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         How columns may depend on each other given the class: not at all ("none"), as in the textbooks; by one exponent
         for all columns ("tempered"); by one per column ("weighted"); or also by terms of pairs ("pairwise"). "auto"
-        averages class frequencies, "none", "weighted", "pairwise" (with terms of near rows and random partitions),
-        trees, and a linear model; the weights are learned from held-out rows. "auto-counts" leaves near rows out, so
-        that the model file holds counts and no row.
+        averages models, with weights from held-out rows: class frequencies, "none", "weighted", "pairwise" (with terms
+        of near rows and random partitions), trees, and a linear model. "auto-counts" leaves near rows out, so that the
+        model file holds counts and no row.
     unknown : str, optional
         Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
         model has no ``dependence``.
@@ -87,7 +87,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt the advice in a finding about a column to the options."""
+        """Adapt the advice in a finding to the options for its column."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))

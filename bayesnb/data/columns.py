@@ -30,7 +30,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False if categories merely encode the values, as in one part of a larger table.
+    ``declares`` is False if the categories are only an encoding, as in batches of a table.
     """
 
     name: Any

@@ -140,8 +140,8 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame. ``first``, if given, is called with the first frame, and returns a function
-    that replaces ``ask`` for all frames.
+    """Yield ``ask(frame)`` for each frame. If ``first`` is given, the function that it returns for the first frame
+    replaces ``ask`` for all frames.
     """
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:

@@ -42,7 +42,7 @@ def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular
 
     Files with a suffix such as ``.eml`` hold emails. The files of a folder are texts if these three conditions hold:
 
-    * No file has a suffix in ``tabular`` except .txt.
+    * No file suffix is in ``tabular``, except .txt.
     * The .txt files do not all begin with the same line, such as the header of a table.
     * There is a subfolder per class, or ``expected`` names the column of texts.
     """

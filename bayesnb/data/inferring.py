@@ -76,7 +76,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move ``Missing`` without family from a column with a reading to the reading's first feature column."""
+    """Move a column's ``Missing`` without a family to the first feature column of its reading."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -91,7 +91,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """If ``table`` is a part, drop the features that need all parts.
 
-    A numeric family needs all parts to determine whether a text column holds numbers or dates.
+    A numeric family reads text as numbers or dates; this choice requires all parts.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -122,7 +122,7 @@ def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
 
 
 def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
-    """Replace the columns that have readings by their feature columns."""
+    """Replace each column in ``readings`` by its feature columns."""
     held = {name: readings[name] for name in table.names if name in readings} if readings else {}
     held = {name: own for name, own in held.items() if own.applies(table.column(name))}
     if not held:
@@ -471,8 +471,8 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Except for bags of words, a feature with absent columns is omitted if
-    ``known`` contains one of its columns.
+    Some columns of a bag of words may be absent. Any other feature with absent columns is omitted if ``known`` contains
+    one of its columns.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """The number of cells per unit ("" for no unit); empty unless all texts are numbers or bounds ("<5")."""
+    """Counts of texts by unit ("" for no unit); empty unless all texts are numbers or bounds ("<5")."""
     found: dict[str, int] = {}
     for text in texts:
         parts = measured(text)
@@ -303,7 +303,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Counts of numbers, bounds and texts in a column with too many bounds or texts for :class:`Bounded`."""
+    """Count numbers, bounds such as "<5", and other texts in a column that is nearly :class:`Bounded`."""
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -581,7 +581,7 @@ def formats_of(texts: Collection[str]) -> list[str]:
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """The ambiguity in texts that fit these date formats: the order of day and month, or the century."""
+    """The ambiguity of dates in these formats: the order of day and month, the century, or none ("")."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 

@@ -113,7 +113,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema, with the levels of these rows, and the statistics of the rows. Every row must have a label.
+        """The schema, including these rows' levels, and the rows' statistics. Every row must have a label.
 
         By default the schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
         """
@@ -153,7 +153,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values of ``wanted``, with column names replaced by columns, and the rest of the table.
+    """Return the values of ``wanted``, each name replaced by its column, and the table without these columns.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """

@@ -209,7 +209,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns form one bag of words. New columns are then new words; absent columns are 0."""
+        """Whether all columns form one bag of words. If so, new columns add words; absent columns are 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names

@@ -523,5 +523,5 @@ def specified_readings(features: Any) -> dict[Any, Reading]:
 
 
 def by_type_of(said: Sequence[Entry]) -> ByType | None:
-    """The ``ByType`` among the entries."""
+    """The first ``ByType``, if any."""
     return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -111,7 +111,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of text columns, and then the families of the feature columns."""
+        """Convert text columns by their readings, then apply the families of the resulting columns."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -268,7 +268,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; ``ValueError`` if families, levels or cells must be chosen from the first rows."""
+        """Return self; raise ``ValueError`` if the first rows must determine families, levels or cells."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",

@@ -97,9 +97,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode values and declare no
-        levels.
-        """
+        """Convert an Arrow batch or table. ``declares`` states whether dictionary types declare levels."""
         from pyarrow import types
 
         _require_names(batch.schema.names)

@@ -23,7 +23,7 @@ from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
-    """Cells with a level that was not seen in fitting count as missing.
+    """Cells with a level not seen during fitting are treated as missing.
 
     Numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1, also count
     as missing.

@@ -83,7 +83,7 @@ def names(posterior: Posterior) -> list[Any]:
 
 
 def by_column(data: Data) -> Data:
-    """The data, with sparse matrices stored by columns to read single columns quickly."""
+    """The data, with sparse matrices in CSC format for fast access to columns."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
@@ -122,8 +122,8 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """Choose the cells of each column from encoded rows. Each cut divides the rows of an interval into halves of
-        nearly equal weight.
+        """Choose each column's intervals or levels, given encoded rows. Each cut divides the rows of an interval into
+        halves of nearly equal weight.
         """
         cuts = {
             (piece.feature, piece.column, term): cut
@@ -188,8 +188,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If a column lacks intervals, negating
-        the column renumbers the other intervals.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If intervals are missing, negating the
+        column does not reverse their numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -267,8 +267,8 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Means and standard deviations that standardize real columns, from the rows that define the cells. Columns with
-    fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of their column.
+    """Standardize real columns by means and standard deviations of the rows that define the cells. Columns with fewer
+    than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of their column.
     """
 
     columns: Array
@@ -376,7 +376,7 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """The columns with a count per cell. Each column is paired with a dummy column of a single cell."""
+        """Single columns whose cells are counted. Each column is paired with a dummy column of a single cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 

@@ -86,9 +86,9 @@ class DrawnForests:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
         ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw
-        (forest and parameters). Columns are drawn again, parents first. A cell drawn from the family of a column is
-        accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn cells of a
-        feature as data.
+        (forest and parameters). Columns are redrawn, parents before children. A cell drawn from the family of a column
+        is accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn cells
+        of a feature as data.
         """
         if (forests := self.terms.forests) is None:
             return

@@ -24,7 +24,7 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is 1 for forests and features (naive Bayes), ½ for features with a shape term and for shapes, otherwise 0.
+    ``mean`` is ½ for shapes and for features with a shape, 1 for other features (naive Bayes) and forests, otherwise 0.
     If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent has a
     deviation per class.
     """
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The layout for terms of ``groups``, with ``cells`` cell offsets and ``numbers`` slopes per class.
+        """The layout for the terms of ``groups``; each class has ``cells`` offsets and ``numbers`` slopes.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert points to the layout ``other``, which begins with the same terms; new parameters are 0."""
+        """Extend points by zeros to the layout ``other``, which begins with the same terms."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -150,7 +150,7 @@ class Exponents:
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
         With "class", each class c has an offset b_c. With "cell", each cell of each column has an offset per class,
-        too. Cells get no offsets if more offsets than rows, or more than 1,000, would be needed.
+        too. Cells get no offsets if these would outnumber the rows or exceed 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float

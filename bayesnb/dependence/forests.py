@@ -101,7 +101,7 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make the forests from the counts ``pairs`` and ``alone``, after merging their fine cells.
+        """Merge fine cells of ``pairs`` and ``alone``, and make forests from the coarse counts.
 
         ``axes`` holds each column's sequence of refinements.
         """
@@ -162,8 +162,7 @@ class Forests:
         """The log evidence minus the log evidence of naive Bayes, for each β. ``log_all``, (..., class), is the log sum
         over forests.
 
-        For F columns, the normalizer of the prior is β (β + F)^(F - 1), which is the sum over forests if all weights
-        are 1.
+        The normalizer of the prior is the sum over forests with unit edge weights, β (β + F)^(F - 1) for F columns.
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -180,13 +179,13 @@ class Forests:
         weight 1.
 
         ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
-        are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence that
-        :attr:`log_gain` uses, times the mean over completions of
+        are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence in
+        :attr:`log_gain`, times the mean over completions of
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        Let n_y and n_yx count rows of B by cell, e_x the rows of E with the cell x, and e the other rows of E. In the
-        numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x
+        In B, n_y rows have u = y, n_yx of them v = x. In E, e_x rows have v = x, and e do not. In the numerator, the
+        probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x
         - 1 + a/K_u). This bound assumes e_x - 1 earlier rows with u = y. Each of the e_x rows has probability at least
           min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds,
         the sum over directed forests bounds the exact sum.
@@ -283,8 +282,8 @@ class Forests:
         If ``left`` is given, the term of a row's own class is computed without this row.
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
-        frequencies in the class. If a row has more than ``COMPLETIONS`` combinations of missing cells, only columns
-        with the largest expected number of edges are summed over. Edges to the other missing cells are ignored.
+        frequencies in the class. If missing cells have more than ``COMPLETIONS`` combinations of codes, only columns
+        with the largest expected number of edges are averaged over. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -383,13 +382,13 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of the term of each row. Each draw has a forest, and probabilities of cells given this forest.
 
-        Given an edge u → v, the probabilities of the cells of v given a cell of u have a Dirichlet posterior, which is
-        independent of all other edges of the forest (Dawid and Lauritzen 1993). Only the probability of the row's cell
-        in column v is needed. This probability has a Beta posterior. If classes ``chosen``, (draw, row), are given,
-        each draw is also conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`)
-        multiply the edge weights. Missing cells are drawn, and the counts include the row. With or without ``chosen``,
-        the mean of exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's
-        cell at either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
+        For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. This posterior does not
+        depend on the other edges (Dawid and Lauritzen 1993). Only the probability of the row's cell in column v is
+        needed. This probability has a Beta posterior. If classes ``chosen``, (draw, row), are given, each draw is also
+        conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge
+        weights. Missing cells are drawn, and the row itself is counted. With or without ``chosen``, the mean of
+        exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
+        either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

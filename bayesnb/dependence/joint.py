@@ -91,7 +91,7 @@ class JointTerm:
     def term(self, x: Array, left: Labels | None = None) -> Array:
         """The term of each row of ``x``, (row, class).
 
-        If row labels ``left`` are given, the term of each row's class excludes the row.
+        With class labels ``left``, each row's term for its own class is leave-one-out.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

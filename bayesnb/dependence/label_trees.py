@@ -36,10 +36,10 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). The
-    rows of a tree are chosen by *keys*, hashes of row cells without labels. The hashes that choose a node's columns
-    also include labels. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include
-    all rows.
+    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). A
+    tree's rows are chosen by *keys*, hashes of their cells but not labels. The hashes that choose a node's columns also
+    include labels. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include all
+    rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
     :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.
@@ -58,7 +58,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row).
 
-        The keys of ``order``, which depend on the labels too, break ties between cuts.
+        The row keys in ``order``, which also depend on labels, break ties between cuts.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -169,7 +169,7 @@ class LabelTreeTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        Given labels ``left``, each row is left out of the term for its own class.
+        If ``left`` holds the labels of learned rows, return their leave-one-out terms.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

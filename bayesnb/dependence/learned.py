@@ -61,7 +61,7 @@ class Dependence:
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """A copy for the classes at the positions ``index``; -1 is a class without rows."""
+        """Select the classes at positions ``index``, in this order; -1 adds a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
@@ -224,9 +224,9 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         If members are averaged, each draw comes from one learned member. Each draw's class probabilities are mixed with
-        the class frequencies (weight π₀), raised to ``power``, and normalized. This mixture allows for wrong labels;
-        the class frequencies do not estimate p(c | x). Replacing a fraction π₀ of the draws by the class frequencies
-        would extend every interval with tail probabilities below π₀ to these frequencies.
+        the class frequencies (weight π₀), raised to ``power``, and normalized. The class frequencies allow for wrong
+        labels; they do not estimate p(c | x). If the class frequencies replaced a fraction π₀ of the draws, every
+        interval with tail probabilities below π₀ would include these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset

@@ -145,9 +145,9 @@ def _members(
 
     Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
     columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
-    columns and of their second terms (``shapes``). The linear member learns only slopes and offsets. The last member
-    learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from more rows;
-    the search starts there.
+    columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
+    member learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from more
+    rows; the search starts there.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -290,7 +290,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
     The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
     (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is
-    raised to a power, with the prior ln power ~ Normal(0, 0.3).
+    raised to a power. The log power has the prior Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)

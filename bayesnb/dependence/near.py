@@ -53,7 +53,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors and without combinations of weight 0."""
+        """A copy with rounding errors and combinations of weight 0 removed."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -76,9 +76,9 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns. A real column adds the squared difference of the ranks of the two
-    cells, scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If either cell is missing, the
-    column adds its mean contribution over pairs of rows. For a learned row x_i, K(x_i, x_i) is subtracted from both
+    The squared distance d² is a sum over columns. A real column adds the squared difference of the two cells' ranks,
+    which are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If either cell is missing,
+    the column adds its mean contribution over pairs of rows. For a learned row x_i, K(x_i, x_i) is subtracted from both
     sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
@@ -163,9 +163,9 @@ class NearTerm:
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
         """½ d² from rows to learned combinations, (row, combination), divided by the mean d² between rows.
 
-        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k and k' be 1 if the first and
-        the second cell, respectively, are known, and otherwise 0. A column adds k k' (z - z')² + (1 - k k') e to d²,
-        where e is the mean of d² in this column.
+        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
+        known, otherwise 0; and k' likewise for the second. A column adds k k' (z - z')² + (1 - k k') e to d², where e
+        is the mean of d² in this column.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace the count of each cell by the count of its ancestor after ``steps`` refinements."""
+        """Replace each cell's count by the total of its enclosing cell after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -113,7 +113,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """The positions of each distinct shape."""
+    """Positions in ``shapes``, by distinct shape."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -153,7 +153,7 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        First, ``less`` is subtracted from each count. A term is valid only if its count is at least ``less``.
+        First, ``less`` is subtracted from each count. A term whose count is below ``less`` is invalid.
         """
 
     @abstractmethod
@@ -329,8 +329,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. A tuple is (whether the first column is refined, earlier refinements
-    of the refined column, earlier refinements of the other column).
+    """The order in which two columns are refined. Each tuple holds whether the first column is refined, and how often
+    the refined and the other column were refined before.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

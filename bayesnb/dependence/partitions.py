@@ -83,10 +83,10 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds that depend only on the content of the columns. The first number of a seed is the sum of the hash keys of
-    the cells. If two columns divide the rows into the same groups, their seeds have the same first number. If another
-    seed has the same first number, a second number is computed for real columns from the order of their cells. Columns
-    with equal seeds differ only in names or direction (x or -x).
+    """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
+    column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
+    number. A real column whose first number is shared gets a second number, computed from the order of its cells.
+    Columns with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -105,8 +105,8 @@ class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
-    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leaving out a learned row subtracts its
-    weight from its class's counts along its path, but not from pooled frequencies.
+    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leave-one-out subtracts a row's weight
+    from the counts of its class along its path. Pooled frequencies do not change.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -151,7 +151,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If labels ``left`` are given, each row is left out of its own class's term.
+        If labels ``left`` are given, the term of each row's own class excludes the row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

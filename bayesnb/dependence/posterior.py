@@ -165,8 +165,8 @@ def draws(
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain in
     some chain after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log
-    likelihood. If, at the end, the log likelihood of the omitted rows has a standard deviation above ``EXACT`` nats
-    across chains, all rounds are repeated with all rows.
+    likelihood. If the final log likelihood of the omitted rows varies across chains by more than ``EXACT`` nats
+    (standard deviation), all rounds are repeated with all rows.
 
     Returns
     -------
@@ -205,9 +205,7 @@ class _Ratio:
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Yield, for blocks of rows, the log joints of the other classes minus the log joint of the row's class,
-        (class, draw, row), and the row weights.
-        """
+        """Per block, yield log-odds of other classes against the row's class, (class, draw, row), and weights."""
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
             for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):
@@ -419,7 +417,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """The slice of points of each averaged model; without an average, one slice of all points."""
+        """For each averaged model, the slice of its points; without an average, all points."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -543,10 +541,10 @@ def learn_exponents(
     """The posterior of the exponents under the priors of a specification.
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
-    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a tuple
-    of three parts: a posterior learned from more rows; the position of each current term in this posterior (-1 for a
-    new term); and whether both posteriors have the same cells. With ``before``, prior standard deviations are chosen
-    with a quadratic approximation of the log likelihood, and no draws are kept.
+    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` holds a
+    posterior learned from more rows, the position of each term in this posterior (-1 for a new term), and whether both
+    posteriors have the same cells. With ``before``, prior standard deviations are chosen with a quadratic approximation
+    of the log likelihood, and no draws are kept.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Convert standardized coordinates ``z`` (parameters sorted by mean) to points (draw, parameter)."""
+        """Convert standardized coordinates ``z``, ordered by parameter mean, to points (draw, parameter)."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -192,8 +192,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
     Scores are shifted so that the largest score at each node is 0. The classes are sorted by the moments of their
     scores; the permutation restores the original order. Classes whose scores have equal moments must get equal
-    probabilities. The last array, (row, class, class), holds weights that average over classes with equal moments;
-    ``None`` if there are no such classes.
+    probabilities. The last array, (row, class, class), holds weights for averaging classes with equal moments, or is
+    ``None`` without such classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -330,8 +330,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     posterior).
 
     Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
-    the precision (Opper and Archambeau 2009). Newton's method starts at ``center`` and ``precision``, and averages the
-    derivatives over the current Normal.
+    the precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and averages
+    the derivatives over each step's Normal.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
     size, last = 0.5, np.inf
@@ -358,7 +358,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 def _inverse_root(precision: Array) -> Array:
     """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. The rows of the shared exponents and the first classes are mostly zero.
+    root starts with n - 1 - i zeros. Root rows for shared exponents and the first classes are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

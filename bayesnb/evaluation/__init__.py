@@ -51,9 +51,9 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     TypeError
         If the classifier has no ``predict_proba``.
     ValueError
-        If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, "loo" is used with a classifier other than BayesianNB or with a ``dependence``,
-        or a result of ``with_class_prior`` would have to be refitted.
+        If ``X`` and ``y`` are empty or differ in length, a label is missing or was never learned, a class has fewer
+        rows than there are folds, "loo" is used with a classifier other than BayesianNB or with a ``dependence``, or a
+        result of ``with_class_prior`` would have to be refitted.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -104,7 +104,7 @@ def scorecard(
     Raises
     ------
     TypeError, ValueError, NotFittedError
-        As :func:`evaluate`; also if no row has a learned class.
+        As in :func:`evaluate`; also if no row's class was learned.
 
     See Also
     --------
@@ -197,7 +197,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`; the message names the estimator. TypeError also if there are no estimators.
+        As :func:`evaluate`; the message names the estimator. An empty ``estimators`` also raises TypeError.
 
     References
     ----------

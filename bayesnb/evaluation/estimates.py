@@ -96,7 +96,7 @@ class Comparison:
         default.
 
         Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
-        per row. A plug-in with infinite regret is recommended only as the default.
+        per row. Except for the default, no plug-in with infinite regret is recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:
@@ -174,8 +174,8 @@ class Comparison:
         Returns
         -------
         DataFrame (estimate, ...)
-            ``log_loss``, ``brier`` and ``accuracy``, each with an interval, ``…_lower`` to ``…_upper``, of probability
-            ``attrs["prob"]``; ``difference``, ``se_difference`` and the regret as in :func:`compare_estimates`;
+            ``log_loss``, ``brier`` and ``accuracy``, each with an interval (``…_lower`` to ``…_upper``, probability
+            ``attrs["prob"]``); ``difference``, ``se_difference`` and the regret as in :func:`compare_estimates`;
             ``impossible``, the number of held-out rows whose class has probability 0.
 
         Examples
@@ -319,9 +319,9 @@ def compare_estimates(
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by 5-fold cross-validation, or 2-fold with
-        65,536 rows or more. If at most a fifth of all rows is scored, all scored rows are held out of a single fit.
-        With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the weights
-        of their models.
+        65,536 rows or more. If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored
+        rows. With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the
+        weights of their models.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int

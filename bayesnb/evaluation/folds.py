@@ -190,7 +190,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
     Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells. Data that
-    BayesianNB cannot read, such as images, are assigned by position.
+    BayesianNB cannot read, such as images, are split by position.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):

@@ -58,7 +58,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. Its posterior is exact for rows before ``seen`` transforms them."""
+        """The model that generates the tables. The posterior is exact given rows not transformed by ``seen``."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -300,7 +300,7 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """The scores for one table, given draws, (draw, row), or interval endpoints, (row, 2).
+    """Scores for one table. ``law`` holds draws (draw, row) or interval endpoints (row, 2).
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     probability. So the interval between two quantiles has the nominal coverage if the ranks of the quantiles, q (m +

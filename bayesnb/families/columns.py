@@ -311,7 +311,7 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Cells, and weighted sums of functions of a cell over the rows of each class.
+    """Weighted cells, with methods for sums over the rows of each class.
 
     ``x`` holds either rows or distinct values. ``members`` are the classes and weights of rows. ``counts`` (class,
     column, value) are the weights of distinct values.

@@ -114,7 +114,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
-        ``ask(part, own, seen)`` returns the log density of ``seen`` under ``part``, whose posterior or θ is ``own``.
+        ``ask(part, own, seen)`` returns the log density of ``seen``, given ``own``, the posterior or θ of ``part``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +199,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of one column's average density over alternatives, (..., row, class); 0 for a missing cell.
+    """Log of one column's density, averaged over alternatives, (..., row, class); 0 for a missing cell.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """
@@ -235,8 +235,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     Parameters
     ----------
     family : Family
-        The family of the other values: positive numbers (LogNormal, the default, GammaKnownShape, Exponential), any
-        numbers (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), from which 1 is subtracted.
+        The family of the other values. Positive numbers: LogNormal (the default), GammaKnownShape, Exponential. Any
+        numbers: PolyaTree, Gaussian. Counts, reduced by 1: Poisson, NegativeBinomial.
     zero : Beta
         The prior of the probability of 0.
 
@@ -365,7 +365,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Pass ``edges`` to any PolyaTree: cells chosen from the rows would make its posterior weight too large.
+    Pass ``edges`` to any PolyaTree; if the rows determine its cells, its posterior weight is too large.
 
     Parameters
     ----------

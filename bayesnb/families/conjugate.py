@@ -77,10 +77,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Parameter increments d, and ln h, of each cell, broadcastable to (row, class, column[, level])."""
+        """Parameter increments d and ln h of each cell, broadcastable to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The posterior that predicts each cell; the parameter increments d and the ln h of each cell."""
+        """For each cell: the posterior that predicts it, the parameter increments d, and ln h."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -96,8 +96,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. If ``labels`` are given, the posterior of each row's class excludes the row. NaN if the
-            posterior of the class is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive. If ``labels`` are given, values are leave-one-out, under each row's own class. NaN if
+            the posterior of the class is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -272,7 +272,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) per cell, because θ holds many numbers (see ``MANY_NUMBERS``)."""
+        """Whether θ holds so many numbers (``MANY_NUMBERS``) that log p(x | θ) is drawn per cell."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 

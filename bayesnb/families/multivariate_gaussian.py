@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, it also counts the other classes' rows."""
+        """The prior of each class. If all rows are equal, each prior also counts other classes' rows."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -86,8 +86,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives if the prior contains the pooled covariance, which depends on each row;
-        otherwise ``None``.
+        """Leave-one-out log predictives if the prior contains the pooled covariance, otherwise ``None``. Each row
+        affects this covariance.
         """
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
@@ -177,9 +177,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row given ``believed`` without the row; ``weight`` is 0 if not learned.
+    """Log predictive of each row, after it is removed from ``believed``; new rows have ``weight`` 0.
 
-    ``squares`` are the squared distances h from ``distances``. NaN if the posterior without the row is improper.
+    ``distances`` computes ``squares``, the squared distances h. NaN if the posterior without the row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -197,7 +197,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student``, with the row also removed from the scatter in Ψ that all classes share.
+    """``log_student``, but Ψ's scatter, shared by all classes, also excludes the row.
 
     ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of
     other classes. The new squared distances are computed with the Sherman-Morrison formula.

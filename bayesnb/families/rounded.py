@@ -31,9 +31,9 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     """Rounded values of a Normal variable. P(x) is the probability of the interval [x, x + unit).
 
     The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature,
-    with errors of about 1e-12. If the unit is small relative to the standard deviation, the predictive is the
-    predictive density of :class:`Gaussian` times the unit. If all values of a class are equal, the density is finite,
-    and the estimated standard deviation is below about one unit.
+    with errors of about 1e-12. If the unit is small relative to the standard deviation, the predictive probability is
+    about :class:`Gaussian`'s predictive density times the unit. If all values of a class are equal, the density is
+    finite, and the estimated standard deviation is below about one unit.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ CELL = ("class", "column")
 class Declared(Belief):
     """Hyperparameters of a sampled family.
 
-    In a prior from ``resolve_prior``, the last field is an array (class, column).
+    After ``resolve_prior``, the last dataclass field is an array (class, column).
     """
 
     def proper(self) -> Array:

@@ -190,7 +190,7 @@ def ask_next(
     Notes
     -----
     Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking considers one observation at a
-    time. Two columns that are informative only together both rank low.
+    time. Columns that are informative only in combination rank low.
 
     References
     ----------

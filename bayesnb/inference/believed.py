@@ -203,7 +203,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features for which draws of the log-likelihood of each cell replace draws of the parameters."""
+        """Features for which the log-likelihood of each cell is drawn instead of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -221,7 +221,7 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` is a pair: the seed for draws conditioned on the row, and the index of the batch ``drawn``.
+        ``seed`` is a pair: the seed of further draws, and the batch number of ``drawn``.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -234,8 +234,8 @@ class Believed:
         """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
-        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If the draws
-        are conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
+        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). The mean of
+        draws that are conditioned on the row is replaced by exp(``log_p``), (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -259,7 +259,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise for a plug-in with an unknown class, or for a mode with a sampled feature."""
+    """Raise an error for plug-ins with an unknown class, or modes with a sampled feature."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

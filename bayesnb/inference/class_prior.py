@@ -19,7 +19,7 @@ from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """Maximum likelihood class frequencies of unlabelled new rows by EM, if p(x | class) has not changed.
+    """Estimate class frequencies of unlabelled rows by maximum likelihood (EM), if p(x | class) is unchanged.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, and a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
+        """Extend :meth:`log_left_out` by a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -374,7 +374,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Convert a method's ``ImpossibleRowError`` to ``FarRowError`` if predictive probabilities exceed 0."""
+    """Convert ``ImpossibleRowError`` to ``FarRowError`` for rows with positive predictive probability."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

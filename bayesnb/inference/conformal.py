@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class, counts of known rows that conform less, or equally well.
+    """For each new row and class, counts of less conforming and equally conforming known rows.
 
     All arrays are (new row, class).
     """
@@ -293,7 +293,7 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing. For "full" and "loo", also if the class counts differ
+        If a weight is not a whole number, or a label is missing. "full" and "loo" also fail if the class counts differ
         from the learned counts, a feature is sampled, or the model has a ``dependence``.
 
     Notes

@@ -57,7 +57,7 @@ class Bounds:
     """Bounds f and h of ln J: the smallest and largest values that the priors allow, given the share t. J is
     proportional to p(class, row).
 
-    ``low`` and ``high``, (row, class), are the terms of ln J without t, for the smallest and the largest J. ``own_low``
+    ``low`` and ``high``, (row, class), are the terms independent of t in the smallest and the largest ln J. ``own_low``
     and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
     column), is the number of learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and
     ``high`` include the class probabilities.
@@ -80,7 +80,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln J and its derivative in t at shares t, (..., row, class), for the largest J under the priors."""
+        """The largest ln J under the priors and its derivative, both (..., row, class), at shares t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -147,9 +147,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Find the shares t for μ; return two arrays (c, row): whether μ is too small, and the log-odds against class
-        c.
-        """
+        """Find the shares t for μ. Return arrays (c, row): whether μ is too small, and the log-odds against class c."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -334,7 +332,7 @@ def _bounds(
     priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:
-    """Combine all factors; ``cells`` are the codes of columns with the imprecise Dirichlet model."""
+    """Combine all factors into bounds; ``cells`` are the codes of imprecise Dirichlet columns."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

@@ -130,7 +130,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     Raises
     ------
     ValueError
-        If ``mass`` is not above 0 and at most 1.
+        If ``mass`` is not in (0, 1].
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:

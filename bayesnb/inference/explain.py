@@ -98,13 +98,13 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of ln θ_k^n of each word, (draw, cell, class)."""
+        """Draws of n ln θ_k per word, (draw, cell, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """Posteriors of the word probabilities, (cell, class), followed by word counts, (cell, 1)."""
+        """Posteriors of the word probabilities, (cell, class), and the word counts, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 
@@ -333,7 +333,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about infinite contributions, and contributions outside their intervals, in one row."""
+    """Explain a row's contributions that are infinite or outside their intervals."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():

@@ -190,8 +190,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Flip
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
         bound on the number of rows. ``contamination`` is the smallest ε that can change the prediction if every
-        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power nearest to 1 that changes
-        the prediction if all priors are raised to it, as in :func:`sensitivity`.
+        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power of all priors, as in
+        :func:`sensitivity`, that changes the prediction and is nearest to 1.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """By feature: posterior concentration of the row's level, and total over levels, (2, class, column)."""
+    """Posterior concentration of the row's level and total concentration, per feature, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -362,7 +362,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that changes the prediction if all priors are raised to it.
+    """The power nearest to 1, applied to all priors, that changes the prediction.
 
     NaN if no power changes the prediction.
     """

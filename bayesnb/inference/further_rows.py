@@ -45,7 +45,7 @@ def drawn_statistic(
     """Draw the statistic of further rows at a point θ. ``rows``, (class,), is the number of further rows.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If
-    cells must be drawn one by one, ``read`` encodes them, and ``share`` is not used.
+    only cells can be drawn directly, ``read`` encodes them, and ``share`` is ignored.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -132,10 +132,10 @@ def worth_of_rows(
     Returns
     -------
     DataFrame (more, ...)
-        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the interval of the mean
-        loss of ``rows`` rows; both are absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price``
-        the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows after which
-        the regret stays at most ``bound``, or infinity.
+        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the mean loss of predicted
+        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss, and
+        ``price`` the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows
+        after which the regret stays at most ``bound``, or infinity.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows that reduces a regret to ``bound``; infinity if it exceeds ``sizes[-1]``."""
+    """Number of further rows that reduces a regret to ``bound``; infinity if ``sizes[-1]`` are too few."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

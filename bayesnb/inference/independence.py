@@ -315,7 +315,7 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
 
 
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
-    """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance."""
+    """Draws of a pair's mutual information given the class, adjusted for chance, in nats, (draw,)."""
     # The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
     # frequencies is too large by about (number of free cells) / (2 × number of rows). The posterior mean of I is too
     # large by about double this amount. So the draws are shifted to the mean I, and then adjusted for chance (Vinh,

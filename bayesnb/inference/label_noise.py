@@ -102,7 +102,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The expected number of improbable correct labels is computed from the p_i. If
+    some right labels are improbable too. The p_i determine how many correct labels are expected to be improbable. If
     more labels are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
@@ -163,7 +163,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. With a ``note``, the number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels. A ``note`` marks the number as a rough lower bound."""
     if note:
         return f"About {expected:.1f} or more of {n} labels are expected to be wrong: {note}."
     return (
@@ -222,9 +222,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    ``wrong`` measures the excess of improbable labels over the number expected from overlapping classes. Each label is
-    wrong with probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from
-    0 to 1/2. A Gibbs sampler draws the true labels, ε and the parameters jointly.
+    If classes overlap, some correct labels are improbable, and ``wrong`` allows for them. Each label is wrong with
+    probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from 0 to 1/2. A
+    Gibbs sampler draws the true labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not

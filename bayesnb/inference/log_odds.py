@@ -43,10 +43,9 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. With a
-        dependence, the posteriors of parameters and exponents are independent. With "forests", the moments are taken
-        over 4000 draws, and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]``
-        is "row" or "data".
+        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. The exponents
+        are independent of the parameters in the posterior. With "forests", the moments are taken over 4000 draws, and
+        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or "data".
 
     Raises
     ------
@@ -147,7 +146,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """Moments under naive Bayes; unless ``c`` is None, the row with class ``c`` is added to the data."""
+    """``Moments`` under naive Bayes; if ``c`` is not None, the data include the row with class ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

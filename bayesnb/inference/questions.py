@@ -2,7 +2,7 @@
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` turns a
 question into a method of estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
-The static type, documentation and command-line options come from the signature and the docstring.
+The signature and docstring of ``f`` define its static type, documentation and command-line options.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Number of draws per chain, and number of chains; 1000 and 4 by default. If a feature was sampled with fewer
-        draws, the defaults are the numbers of draws and chains of this feature. If you request more draws or chains,
-        this feature's draws are resampled.
+        Number of draws per chain, and number of chains; 1000 and 4 by default. If a sampled feature has fewer draws or
+        chains, the default is the smaller number. If you request more draws or chains, this feature's draws are
+        resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.

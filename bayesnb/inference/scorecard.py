@@ -118,8 +118,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If the expected log loss is in this interval, with a tolerance of 0.001 nats, the expected accuracy is compared
-        with the interval of the accuracy.
+        The comparison of log loss has a tolerance of 0.001 nats. If it passes, the expected accuracy is compared with
+        the interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:

@@ -123,7 +123,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
     """Three values: the bin of each row's confidence; the gap of each row; and the number of bins.
 
-    The gap is the confidence, minus 1 if the prediction is right.
+    The gap is the confidence minus the accuracy (0 or 1).
     """
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins

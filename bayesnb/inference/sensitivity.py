@@ -66,7 +66,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If the power s of the density is not integrable, because a positive parameter would become 0 or negative.
+        If a positive parameter would become 0 or negative, so the density to the power s is improper.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
@@ -252,8 +252,8 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the rows, of the largest change of a
-        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
+        ``likelihood``. Per predicted row, take the largest change of a class probability; ``mean`` and ``largest`` are
+        its mean and maximum. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
         values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
         log2 of the power, at power 1.

@@ -35,10 +35,10 @@ class Dialect:
     Parameters
     ----------
     number, text : str
-        SQL for the value of the cell {c} as a number or as text, or NULL if the cell has another type.
-    holds_number, holds_text : str
-        SQL condition: the cell {c} is not missing. A cell that is not missing, but for which ``number`` or ``text``
-        gives NULL, is invalid. The condition is empty if the database raises an error for invalid cells.
+        SQL for the cell {c} as a number or as text, or NULL for another type. holds_number, holds_text : str SQL
+        condition: the cell {c} of a numeric or text column is not missing. A cell that is not missing, but for which
+        ``number`` or ``text`` gives NULL, is invalid. The condition is empty if the database raises an error for
+        invalid cells.
     folded : function of a name
         Names with equal results denote one column of the database.
     pseudo : tuple of str
@@ -136,7 +136,7 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """SQL of height - a ln(1 + z²) - b z², with z = scale · (x - m - low)."""
+    """height - a ln(1 + z²) - b z² as SQL, with z = scale · (x - m - low)."""
     # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
     # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
@@ -236,7 +236,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add a term with a log density per value. ``beyond`` is the log density of all other values."""
+        """Add SQL that looks up the log density of a value. ``beyond`` is SQL for all other values."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)

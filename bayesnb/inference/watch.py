@@ -52,7 +52,7 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the updated reader, and the values ``x``, (row,), transformed to uniform numbers.
+        """Return the updated reader, and the uniform numbers of the values ``x``, (row,).
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
@@ -256,9 +256,9 @@ class Line:
     """One column in one class, with the evidence that its values no longer follow the model.
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
-    position of the class. The capital of the line is the largest capital of a bet in ``bets``, divided by the number of
-    these bets. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows
-    and log capitals.
+    position of the class. The capital of the line is the largest capital in ``bets``, divided by the number of bets.
+    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log
+    capitals.
     """
 
     column: Any
@@ -471,8 +471,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Returns
     -------
     Watch
-        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values, ``alarms`` the
-        columns with an alarm, and ``str`` is the finding. :func:`bayesnb.plots.watch` draws it.
+        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values. ``alarms`` lists the
+        alarms, earliest first. ``str()`` returns the finding. :func:`bayesnb.plots.watch` draws the watch.
 
     Raises
     ------
@@ -484,8 +484,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
-    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If a column's levels
-    are not declared by its type or family, √n of the n learned rows per class are set aside. Levels absent from the
+    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. For a column without
+    levels declared by its type or family, √n of each class's n learned rows are set aside. Levels absent from the
     set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples

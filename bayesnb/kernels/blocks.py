@@ -83,7 +83,7 @@ def large_enough(cells: float) -> bool:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to use the compiled loop over ``cells`` cells instead of its bit-identical numpy form.
+    """Whether to use the compiled loop for ``cells`` cells, rather than bit-identical numpy code.
 
     Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
     in total. If the compiler is already loaded, loops over at least ``from_`` cells are compiled.

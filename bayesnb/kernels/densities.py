@@ -106,7 +106,7 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write ``product``, ∏ (1 + sign z²) - 1 per run of columns, and ``lead``, Σ ``top`` over all columns.
+    """Set ``product`` to ∏ (1 + sign z²) - 1 per column run, and ``lead`` to Σ ``top`` over columns.
 
     ``row`` are positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
     ``own``.
@@ -239,8 +239,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        A code of -1 adds nothing. Stored cells of a sparse matrix are ones. If ``codes`` is ``None``, the axis "value"
-        of ``table`` is the row axis.
+        A code of -1 adds nothing. A sparse matrix stores only codes of 1. If ``codes`` is ``None``, the axis "value" of
+        ``table`` is the row axis.
     table : array (..., value, class, column)
     """
     if codes is None:

@@ -12,10 +12,10 @@ from bayesnb.kernels.blocks import Array, contiguous, large_enough, loop
 def log_forests(log_w: Array, log_ground: Array) -> Array:
     """The log of the sum of the weights of all rooted forests, (...,). The weight of a forest is the product of its
     edge weights and of the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)),
-    where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). The entries of diag(g) + L(w) may span e^±1000, so
-    nodes are eliminated one after another. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t, and
-    leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum is e^t
-    times the sum over the rooted forests of this graph. All terms are positive, so no digits are lost.
+    where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). Entries of diag(g) + L(w) may range from e^-1000 to
+    e^1000, so nodes are eliminated successively. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t,
+    and leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum is
+    e^t times the sum over the rooted forests of this graph. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -93,14 +93,13 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
     """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
-    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function reverses the
-    elimination of :func:`log_forests`, which integrates the walks out. Edges are directed to the root; the parent of a
-    root is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or
-    replaces i → k → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the
-    set of nodes i with an edge i → j that replaces i → k → j. Their parent is k. The parent of k is a random node j not
-    below S, drawn with probability proportional to w_kj. The reason is Cayley's formula for forests: the sum of ∏_{i ∈
-    S} w_kj(i) / e^t over all acyclic choices of the targets j(i) equals the sum of w_kj / e^t over all nodes j not
-    below S.
+    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function simulates no
+    walks: it reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root is
+    stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
+    → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
+    whose edge i → j replaces i → k → j. Their parent is k. The parent of k is a random node j not below S, drawn with
+    probability proportional to w_kj. The reason is Cayley's formula for forests: the sum of ∏_{i ∈ S} w_kj(i) / e^t
+    over all acyclic choices of the targets j(i) equals the sum of w_kj / e^t over all nodes j not below S.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    ``below`` (node + 1) is scratch space: 2 marks a node of S (:func:`drawn_forests`), 1 marks other nodes below S.
+    The scratch array ``below`` (node + 1) is 2 for nodes in S (:func:`drawn_forests`), 1 for other nodes below S.
     """
     n = found.shape[1]
     for d in range(len(found)):

@@ -33,9 +33,9 @@ def grow(
     If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
     hashes of the rows break the tie.
 
-    A column is not cut if two cuts have equal hashes, or if two middle cuts are equally close to the centre and both
-    sides have equal sums of keys. Renaming levels or negating the column can swap two such cuts, so a choice between
-    them would depend on names or sign.
+    A column is skipped if two best cuts have equal hashes. It is also skipped if two middle cuts are equally central
+    and both sides have equal key sums. Renaming levels or negating the column can swap two such cuts, so a choice
+    between them would depend on names or sign.
 
     Parameters
     ----------
@@ -263,10 +263,10 @@ def answer(
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
-    such trees are skipped. In trees grown without the row, ``weight`` is subtracted at every node on the row's path. If
-    the cell of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are
-    (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output.
-    The remaining arrays are as in :func:`weigh`.
+    such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If the cell
+    of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row,
+    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
+    remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -346,7 +346,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode or mean of the parameters. The mode maximizes each factor's joint density."""
+        """The posterior mode or mean of the parameters. The mode combines the factors' joint modes."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -365,7 +365,7 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """The keys of the random numbers of each feature's columns, for :class:`CommonDraws`.
+        """The random-number keys of each feature's columns, for :class:`CommonDraws`.
 
         A key is a pair of integers. The first integer is 2 plus the position of the feature in the model. The second
         integer is the column's position in the feature.
@@ -374,16 +374,14 @@ class Posterior:
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact independent draws of the parameters, with the axes of ``size`` first. Features in ``without`` are left
-        out.
-        """
+        """Exact draws of the parameters, with leading axes ``size``. Features in ``without`` are left out."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn per cell, because each row uses few of θ's many entries."""
+        """Features with many parameters: the log-likelihood of each cell is drawn, instead of the parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
@@ -518,7 +516,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        ``point`` is given, a shared prior is not learned again without the row.
+        ``point`` is given, a shared prior stays as learned from all rows.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

@@ -1,4 +1,4 @@
-"""Compute features with equal specifications together, as one block of columns.
+"""Process features with equal specifications together, as one block of columns.
 
 One call per feature takes up to five times longer than one call for all features.
 """
@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications; ``known`` holds mappings from names to parts such as posteriors."""
+    """Features with equal specifications; ``known`` holds mappings by feature name, such as posteriors."""
 
     family: Family
     names: Sequence[Any]
@@ -79,8 +79,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """Yield, for each stack, the names of its features and the result of ``ask``. ``ask`` is called with the family and
-    the features' joined parts, ``Stack.known`` before ``given``.
+    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` takes the family, then the
+    joined parts of ``Stack.known`` and ``given``.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """
@@ -108,8 +108,8 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """The answers of :func:`each`, keyed by feature in the order of the first ``Parts``. Each result of ``ask`` must
-    have as many columns as the joined features.
+    """Answers of :func:`each` by feature, ordered as the first mapping in ``Stack.known`` or ``given``. Each result of
+    ``ask`` must have as many columns as the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)
@@ -129,7 +129,7 @@ def width(part: Any) -> int:
 
 
 def split(answer: Any, ends: Sequence[int]) -> list[Any]:
-    """Divide a result among features; ``ends`` are the positions of their first columns, and the number of columns."""
+    """Divide a result among features: feature k has columns ``range(ends[k], ends[k + 1])``."""
     if isinstance(answer, tuple):
         return list(zip(*(split(part, ends) for part in answer), strict=True))
     return [answer.columns(range(a, b)) for a, b in pairwise(ends)]

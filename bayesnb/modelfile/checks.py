@@ -1,4 +1,4 @@
-"""Check that a model file is consistent, and that its statistics are possible for some table of rows.
+"""Check that a model file is consistent, and that some table of rows could produce its statistics.
 
 Values that follow from other values are computed again and compared.
 """

@@ -43,7 +43,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     Returns
     -------
     Figure
-        One line per check, the worst on top. The point is the distance of the observed value from the mean of
+        One line per check, the worst on top. Each point shows the distance of the observed value from the mean of
         replicated tables, in standard deviations. In 19 of 20 replicated tables, all checks lie in the band.
 
     Raises
@@ -198,7 +198,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Raises
     ------
     ValueError
-        If the table is not from ``sensitivity`` with one row per factor.
+        If ``table`` is not from ``sensitivity`` with ``by="factor"``.
 
     Examples
     --------

@@ -60,8 +60,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
     are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package computes the
-    largest variance with sample weights, from all learned rows.
+    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package uses sample weights
+    and all learned rows.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def spark(
     Parameters
     ----------
     smoothing : float
-        λ, added to the counts of columns, or of zeros and ones, and of classes; unused by "gaussian", as in Spark.
+        Number λ added to every count, including class counts; unused by "gaussian", as in Spark.
     model_type : {"multinomial", "bernoulli", "gaussian"}
         Treat all columns as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
 

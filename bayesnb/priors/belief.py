@@ -186,9 +186,9 @@ class Prior(Belief):
 
     L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
     if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
-    leave no correct digit. At t = 1, ``along`` of the posterior, with the d of one row, is the log predictive.
-    ``along`` of the prior, with the d of all learned rows, is the log evidence. Both values omit ln h, which does not
-    depend on θ. The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
+    leave no correct digit. With t = 1 and the d of one row, ``posterior.along`` is the log predictive. With t = 1 and
+    the d of all learned rows, ``prior.along`` is the log evidence. Both values omit ln h, which does not depend on θ.
+    The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
     to the shape of the data.
@@ -213,7 +213,7 @@ class Prior(Belief):
         """The joint mode of θ; raises :class:`BoundaryError` if the mode is not inside the range of θ."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, an array or a tuple like ``mean``; the axes of ``size`` come first."""
+        """Independent draws of θ, as an array or tuple like ``mean``, with leading axes ``size``."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
@@ -226,7 +226,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian, up to a constant, of a change of parameters that moves the mode to the mean of θ.
+        """Log |dθ/dφ|, up to a constant, for transformed parameters φ whose mode is at the mean of θ.
 
         The transformed parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
         """
@@ -265,7 +265,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The t below which ``along`` does not exist."""
+        """The t above which ``along`` is finite."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

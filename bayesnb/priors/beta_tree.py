@@ -62,8 +62,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` holds the log evidence of each node if it stops, ``own`` if it splits, (..., node); both may include two
-    derivatives. The nodes form a whole tree, or a path with one node per depth.
+    ``near`` holds each node's log evidence if it stops, ``own`` if it splits, (..., node); their first two derivatives
+    may follow. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -226,8 +226,8 @@ class BetaTree(Stopping, Prior):
     strength : float
         Strength of the root if the root splits, in rows.
     growth : float
-        Factor by which the strength grows per level. If ``growth`` is above 1, learning details needs more rows than
-        learning the coarse shape.
+        Factor by which the strength grows per level. If ``growth`` is above 1, fine details require more rows than the
+        coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float

@@ -94,7 +94,7 @@ class OneOf(Compound):
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        Distribution of θ of each part if another part generates the values.
+        Each part's distribution of θ if another part generates the values.
 
     Examples
     --------

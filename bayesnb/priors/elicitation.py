@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """Probability below each end of a central interval with the probability ``share``."""
+    """CDF values at both ends of a central interval of probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:

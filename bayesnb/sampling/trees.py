@@ -2,8 +2,8 @@
 
 ArviZ 1 needs a single array in ``log_likelihood``. ArviZ 1 looks up every variable of ``observed_data`` in
 ``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
-the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds the same groups for each
-column. The subtree ``joint`` holds log p(x, y | θ).
+the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds these three groups for
+each column. The subtree ``joint`` holds log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells ``x_…``, (chain, draw, row[, feature]), of rows whose classes are ``codes`` ([draw,] row)."""
+    """Draw new cells of rows with classes ``codes``, ([draw,] row), as ``x_…``, (chain, draw, row[, feature])."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.

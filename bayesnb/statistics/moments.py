@@ -5,10 +5,10 @@ scatter of a set of rows:
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
-Each number is stored as two floats (see ``two_floats``). Unlearning a row that lies k standard deviations from the mean
-multiplies the relative rounding error of the scatter by about k² / n. Unlearning keeps nine digits of the scatter for
-rows up to about 1e10 √n standard deviations from the mean (with plain floats, 3e3 √n). Every statistic stores a bound
-on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
+Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean increases
+the scatter's relative rounding error by a factor of about k² / n. Unlearning keeps nine digits of the scatter for rows
+within about 1e10 √n standard deviations of the mean (plain floats: 3e3 √n). Every statistic stores a bound on the
+rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """Weight ``share`` times the squared difference ``gap`` of means."""
+        """The mean difference ``gap``, squared, times the weight ``share``."""
 
     @staticmethod
     @abstractmethod
@@ -124,7 +124,7 @@ class Centred(Statistic):
         return self.n
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean with low-order part, and population variance, per column, over all classes; NaN without data."""
+        """Mean, its low-order part, and population variance, per column, over all classes; NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n

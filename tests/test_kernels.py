@@ -253,10 +253,11 @@ def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
         return [pool["num_threads"] for pool in blocks._pools().info() if pool["user_api"] == "blas"]
 
     with threadpool_limits(2, user_api="blas"):
-        first, second = blocks.one_thread_each(), blocks.one_thread_each()
+        first, second, before = blocks.one_thread_each(), blocks.one_thread_each(), blocks.threads()
         for step in (first.__enter__, second.__enter__):
             step()
             assert set(now()) == {1}
+            assert blocks.threads() == before
         first.__exit__(None, None, None)
         assert set(now()) == {1}
         second.__exit__(None, None, None)

@@ -60,7 +60,6 @@ def em(
     data: Data,
     n_rows: int,
     *,
-    weight: float = 1.0,
     row_weight: Array | None = None,
     at: Point = "mode",
     starts: int = 1,
@@ -80,10 +79,8 @@ def em(
         The labelled rows, with all classes.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
-    weight : float
-        λ, the weight of an unlabelled row relative to a labelled row.
     row_weight : array (row,), optional
-        Frequency weights of the unlabelled rows.
+        λ, the weight of each unlabelled row relative to a labelled row of weight 1.
     at : {"mode", "mean"}
         The point of each conjugate posterior to plug in. The mean exists under every proper prior. Under Dirichlet(1),
         the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the posterior density of
@@ -106,7 +103,6 @@ def em(
     ImproperError
         If the posterior given only the labelled rows is improper, so that EM cannot start from it.
     """
-    require_settings(weight, starts)
     model.require_exact(
         "EM, which updates it in every iteration",
         Message(
@@ -118,7 +114,9 @@ def em(
         raise ValueError(f"Expected at to be 'mode' or 'mean'; got {at!r}")
     if max_iterations < 1:
         raise ValueError(f"Expected at least one iteration; got {max_iterations!r}")
-    share = shares(weight, row_weight, n_rows)
+    share = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
+    if share.shape != (n_rows,) or not (np.isfinite(share) & (share >= 0)).all():
+        raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
     labels = labelled.labels
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
     # A prior that is scaled to the data depends on whole columns, not on classes, so any responsibilities determine it.
@@ -136,14 +134,6 @@ def em(
     return EM(posterior, objective, converged, r, reached)
 
 
-def require_settings(weight: float, starts: int) -> None:
-    """Raise ``ValueError`` for invalid settings."""
-    if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
-        raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
-    if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
-        raise ValueError(f"Expected a whole number of EM starts, at least 1; got {starts!r}")
-
-
 def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
     empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
     for a, b in combinations(empty, 2):
@@ -157,14 +147,6 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
 
 def _same(prior: Prior, a: int, b: int) -> bool:
     return all(np.array_equal(v[a], v[b]) for v in arrays_of(prior).values())
-
-
-def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
-    """Weight of each unlabelled row, relative to a labelled row."""
-    rows = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
-    if rows.shape != (n_rows,) or not (np.isfinite(rows) & (rows >= 0)).all():
-        raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
-    return weight * rows
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, prior_model
 from bayesnb.data.rows import named_columns
-from bayesnb.data.specifications import BestFamily, ByType, Missing, label_prior
+from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing, label_prior
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
@@ -224,10 +224,6 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self.dependence = dependence
         self.unknown = unknown
 
-    @property
-    def _parameters(self) -> learning.EstimatorParameters:
-        return learning.EstimatorParameters.of(self)
-
     @one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table, and forget what was learned before.
@@ -267,7 +263,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).class_count_
         array([5., 9.])
         """
-        learned = learning.fitted(self._parameters, X, y, sample_weight)
+        learned = learning.fitted(EstimatorParameters.of(self), X, y, sample_weight)
         self.__dict__.pop("_content_hash", None)
         self._features, self._classifier = self.features, learned
         if learned.em is not None and not learned.em.converged:
@@ -296,7 +292,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         before = self.__dict__.get("_classifier")
-        after = learning.with_rows(self._parameters, before, X, y, classes, sample_weight)
+        after = learning.with_rows(EstimatorParameters.of(self), before, X, y, classes, sample_weight)
         if before is None:
             self._features = self.features
         self._classifier = after
@@ -328,7 +324,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
         array([3., 9.])
         """
-        self._classifier = learning.without_rows(self._parameters, self.classifier_, X, y, sample_weight)
+        self._classifier = learning.without_rows(EstimatorParameters.of(self), self.classifier_, X, y, sample_weight)
         return self
 
     @one_at_a_time
@@ -343,7 +339,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         check_is_fitted(other)
-        self._classifier = learning.merged(self._parameters, self.classifier_, other.classifier_)
+        self._classifier = learning.merged(EstimatorParameters.of(self), self.classifier_, other.classifier_)
         return self
 
     @one_at_a_time
@@ -357,7 +353,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).discount(0.5).class_count_
         array([2.5, 4.5])
         """
-        self._classifier = learning.discounted(self._parameters, self.classifier_, factor)
+        self._classifier = learning.discounted(EstimatorParameters.of(self), self.classifier_, factor)
         return self
 
     @one_at_a_time
@@ -380,7 +376,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> clf.exponents_.attrs["older"], clf.learn_exponents(X, y).exponents_.attrs["older"]
         (True, False)
         """
-        self._classifier = learning.with_exponents(self._parameters, self.classifier_, X, y, sample_weight)
+        self._classifier = learning.with_exponents(EstimatorParameters.of(self), self.classifier_, X, y, sample_weight)
         return self
 
     def sample_prior(
@@ -447,9 +443,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             raise ValueError("labels y belong to the rows of a table: pass X too, or the classes alone")
         about = [] if classes is None else list(classes), rng, draws * chains
         before = (
-            prior_model.of_features(self._parameters, *about)
+            prior_model.of_features(EstimatorParameters.of(self), *about)
             if X is None
-            else prior_model.of_table(self._parameters, X, y, *about)
+            else prior_model.of_table(EstimatorParameters.of(self), X, y, *about)
         )
         before.prior.require_proper()
         n = (100 if X is None else len(before.codes)) if rows is None else rows
@@ -640,7 +636,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     return clf
 
 
-def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> BayesianNB:
+def holding(parameters: EstimatorParameters, learned: Classifier) -> BayesianNB:
     """An estimator that holds this classifier."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned

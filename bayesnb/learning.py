@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
-from bayesnb.data.arrow import in_memory
+from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
@@ -129,7 +129,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     """
     X = _beside(X, y, sample_weight)
     require_dependence(settings)
-    in_parts = engines.streams(X)
+    in_parts = streams(X)
     learned = _of_parts(settings, X, y, sample_weight) if in_parts else _of_rows(settings, X, y, sample_weight)
     warn_of_table(learned.schema, learned.statistics, learned.classes, None if in_parts else X)
     return learned
@@ -140,7 +140,6 @@ def _of_rows(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) 
     target = name if isinstance(name, str | int) and name != "" else None
     unlabelled = Unlabelled.of(settings.unlabelled)
     rows = TrainingRows.to_learn(X, y, sample_weight, unlabelled.marker)
-    em.require_settings(unlabelled.weight, unlabelled.starts)
     rows = rows.weighing_unlabelled(unlabelled.weight)
     if not rows.weight.any():
         raise ValueError(NO_LABEL)
@@ -230,7 +229,7 @@ def with_rows(
     """The classifier after learning further rows. ``classes`` are the classes named by the user."""
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
-    if before is None and engines.streams(X):
+    if before is None and streams(X):
         return _of_parts(settings, X, y, sample_weight, named)
     for part in _parts(settings, before, X, y, sample_weight):
         before = with_part(settings, before, part, named)
@@ -242,7 +241,7 @@ def _parts(
 ) -> Iterator[TrainingRows | Summary]:
     """Yield a table's parts: summaries if a streamed table needs no dependence counts, otherwise rows."""
     schema = _schema(settings, before)
-    if not engines.streams(X):
+    if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
         return
     _require_names(y, sample_weight)
@@ -361,7 +360,7 @@ def with_exponents(
     if settings.dependence is None:
         raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
     X = in_memory(X)
-    if engines.streams(X):
+    if streams(X):
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
     before.posterior.require_statistics()

@@ -112,8 +112,9 @@ class Case:
     def statistics(self, data: dict[str, Any], members: Any) -> Statistics:
         return self.model.statistics(data, members, CLASSES)
 
-    def em(self, **options: Any) -> EM:
-        return em(self.model, self.labelled, self.free, self.n_free, **options)
+    def em(self, weight: float = 1.0, row_weight: Any = 1.0, **options: Any) -> EM:
+        weights = weight * row_weight * np.ones(self.n_free)
+        return em(self.model, self.labelled, self.free, self.n_free, row_weight=weights, **options)
 
     def log_joint(self, priors: Posterior, theta: Parameters, weight: Any = 1.0) -> float:
         """log p(θ) + log p(labelled rows | θ) + λ Σ log Σ_c p(x, c | θ), factor by factor."""
@@ -208,7 +209,7 @@ def test_a_row_of_weight_0_may_be_impossible():
     model = NaiveBayes({"hue": Categorical()})
     rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
     labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
-    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="mode")
+    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, row_weight=[0.0], at="mode")
     assert_allclose(found.responsibilities, [[0.5, 0.5]])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -35,6 +36,11 @@ def engine_of(source: Any) -> str | None:
     relation = names & {("duckdb", "DuckDBPyRelation"), ("_duckdb", "DuckDBPyRelation")}
     lazy = hasattr(kind, "to_pyarrow") or not hasattr(kind, "__len__")
     return "arrow" if relation or (hasattr(kind, "__arrow_c_stream__") and lazy) else None
+
+
+def streams(source: Any) -> bool:
+    """Whether a source is read in parts."""
+    return isinstance(source, str | os.PathLike | Iterator) or engine_of(source) is not None
 
 
 @contextmanager

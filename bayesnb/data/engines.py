@@ -33,11 +33,6 @@ AT_ONCE = 256
 type Score = Callable[[Any], pd.DataFrame]
 
 
-def streams(source: Any) -> bool:
-    """Whether a source is read in parts."""
-    return isinstance(source, str | os.PathLike | Iterator) or arrow.engine_of(source) is not None
-
-
 def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Statistics:
     """Compute sufficient statistics of a table of any size. All engines give the same statistics up to rounding.
 

@@ -44,8 +44,6 @@ class Target:
         ValueError
             If values are not class labels or have different types.
         """
-        if distinct.dtype.kind in "SO":
-            _require_no_bytes(distinct)
         codes = codes.astype(np.intp, copy=False)
         declared = tuple(label for label in declared or () if unlabelled is None or label != unlabelled)
         if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
@@ -57,7 +55,7 @@ class Target:
             distinct = np.array(distinct.tolist())
         if codes.min() < 0:
             distinct = _as_if_none_were_missing(distinct)
-        if distinct.dtype.kind == "O":
+        if distinct.dtype.kind in "SO":
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
             from sklearn.utils import assert_all_finite
@@ -107,15 +105,6 @@ class Target:
         ``classes``.
         """
         return _placed(self.codes, _places(classes, self.classes))
-
-
-def _require_no_bytes(labels: Array) -> None:
-    odd = next((label for label in labels.tolist() if isinstance(label, bytes)), None)
-    if odd is not None:
-        raise CellError(
-            f"y holds {odd!r} of type bytes, and a class is text or a number: decode the labels, as "
-            "[label.decode() for label in y]"
-        )
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
@@ -315,10 +304,15 @@ def _placed(codes: Array, place: Array) -> Array:
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
+    first = {type(label): k for k, label in reversed(list(enumerate(distinct.tolist())))}
     for kind, k in first.items():
         if issubclass(kind, str):
             continue
+        if issubclass(kind, bytes):
+            raise CellError(
+                f"y holds {bytes(distinct[k])!r} of type bytes, and a class is text or a number: decode the labels, as "
+                "[label.decode() for label in y]"
+            )
         if len(first) > 1:
             other = next(distinct[j] for j in first.values() if j != k)
             what = "text" if isinstance(other, str) else type(other).__name__

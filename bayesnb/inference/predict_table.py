@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import engines, writers
+from bayesnb.data.arrow import streams
 from bayesnb.data.tables import Table
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
@@ -53,7 +54,7 @@ def predict_table(
     1  strong         no  0.847  0.153
     """
     columns = _predicted_columns(classifier, interval)
-    if engines.streams(X):
+    if streams(X):
         return engines.scores(
             partial(predict_table, classifier, interval=interval, prob=prob, keep=keep), columns, X, keep
         )

@@ -16,7 +16,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
 from bayesnb.model.probabilities import Estimate, EstimateRule, Evidence, add_row, estimate_rule, normalize
-from bayesnb.model.statistics import Data, Statistics, about, require_countable
+from bayesnb.model.statistics import Data, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 from bayesnb.priors.belief import Point
 from bayesnb.priors.class_prior import LabelPrior
@@ -27,6 +27,10 @@ from bayesnb.wording import Cure, Message, RefusedError, warn
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
 """Remedy for an estimate that needs a mode without a formula."""
+
+
+MOST = 1e18
+"""Largest allowed total weight of a class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +189,12 @@ class NaiveBayes:
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
-        weights = require_countable(members.weights())
+        weights = members.weights()
+        if (weights > MOST).any():  # The squares would overflow.
+            raise ValueError(
+                f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
+                "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
+            )
         given = lambda name: about(f"feature {name!r}", labels), {name: data[name] for name in self.features}
         alike = stacks.stacked(self.features)
         each = stacks.by_name(alike, len(members), lambda family, x: family.statistic(x, members), *given)

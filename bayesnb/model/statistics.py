@@ -18,20 +18,6 @@ type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
 
 
-MOST = 1e18
-"""Largest allowed total weight of a class."""
-
-
-def require_countable(weights: Array) -> Array:
-    """Return the class weights; raise ``ValueError`` if their squares overflow."""
-    if (weights > MOST).any():
-        raise ValueError(
-            f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
-            "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
-        )
-    return weights
-
-
 def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 

@@ -35,7 +35,7 @@ from bayesnb.families.family import Dims, Family, Name
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import Belief, ImproperError, NormalGamma, Prior, Theta, first, shared
+from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import SimplexPrior
@@ -297,12 +297,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             belief, here = belief.plus(*d, t=t), common.from_column(column)
-            if codes is None and isinstance(belief, NormalGamma):
-                # For Normals, the sum of log densities over columns is a matrix product.
-                drawn = belief.drawn_sums(*d[1:3], known, here) + np.where(known, log_h, 0.0).sum(-1)
-            else:
-                drawn = gather(codes, np.where(known, belief.drawn_along(*d, common=here) + log_h, 0.0))
-            total[:, rows] += drawn
+            drawn = belief.drawn_along(*d, common=here) + log_h
+            total[:, rows] += gather(codes, np.where(known, drawn, 0.0))
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:

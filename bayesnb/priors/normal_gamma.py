@@ -354,20 +354,6 @@ class NormalGamma(UnknownPrecision):
         # If b is tiny, the ratio may overflow.
         return np.where(gain > 1e8 * self.b, after - np.log(self.b), np.log1p(gain / self.b)), after, ~(gain <= -self.b)
 
-    def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
-        """Draws of Σ ln L over the known cells of each row, (draw, row, class): the sums of ``drawn_along``."""
-        # With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. So ln
-        # L is a sum of products, each of a factor that depends only on the draw and a factor that depends only on the
-        # cell. The sum over columns is therefore a matrix product.
-        shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
-        log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]
-        g, z = np.exp(0.5 * log_g2), common.normal(*shape, kind=4)[:, 0] / np.sqrt(self.kappa)
-        away = np.where(known, self.distance(mean, low), 0.0)
-        drawn = np.concatenate([g * g, -2 * g * z, z * z - log_g2], axis=-1)
-        cells = np.concatenate([away * away, away, np.broadcast_to(known, away.shape)], axis=-1)
-        squares = np.einsum("dcf,rcf->drc", drawn, cells, optimize=True)
-        return -0.5 * (squares + np.where(known, self.log_rate, 0.0).sum(-1))
-
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], n: Any, mean: Any, low: Any, scatter: Any) -> Any:
         from pytensor import tensor as pt

@@ -194,49 +194,36 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         posterior.require_proper("A predictive")
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells)
-        return self._log_moment(posterior, cells, within, 1.0) if total is None else _with(total, within)
+        return self._log_moments(posterior, cells, within, 1.0)[0] if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
         The moment may be infinite.
         """
-        return self._log_moment(posterior, *self.read(x), t)
-
-    def _log_moment(self, posterior: P, x: Column, within: Array | None, t: float | Array) -> Array:
-        def moment(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
-            return [belief.along(*d, t=t) + t * log_h]
-
-        return self._summed(posterior, x, within, t, moment, [t])[0]
+        return self._log_moments(posterior, *self.read(x), t)[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
         """``log_moment`` and its first two derivatives in t, (3, row, class)."""
+        return self._log_moments(posterior, *self.read(x), t, slopes=True)
 
-        def cumulants(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
-            mean, variance = belief.slopes(*d, t=t)
-            return [belief.along(*d, t=t) + t * log_h, mean + log_h, variance]
-
-        return self._summed(posterior, *self.read(x), t, cumulants, [t, 1.0, 0.0])
-
-    def _summed(
-        self,
-        posterior: P,
-        x: Column,
-        within: Array | None,
-        t: float | Array,
-        ask: Callable[..., list[Array]],
-        shares: list[Any],
+    def _log_moments(
+        self, posterior: P, x: Column, within: Array | None, t: float | Array, slopes: bool = False
     ) -> Array:
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
-        total = np.zeros((len(shares), rows_of(x), len(posterior.proper())))
+        total = np.zeros((3 if slopes else 1, rows_of(x), len(posterior.proper())))
         for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
-            for whole, value in zip(total, ask(belief, d, log_h, power), strict=True):
+            values = [belief.along(*d, t=power) + power * log_h]
+            if slopes:
+                mean, variance = belief.slopes(*d, t=power)
+                values += [mean + log_h, variance]
+            for whole, value in zip(total, values, strict=True):
                 whole[rows] += gather(codes, np.where(known, value, 0.0))
         if within is not None:
-            for whole, share in zip(total, shares, strict=True):
+            for whole, share in zip(total, (t, 1.0, 0.0), strict=False):
                 whole += share * within.sum(-1, keepdims=True)
         return total
 

@@ -518,9 +518,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> monday.predict_proba(X[:1]).round(2), clf.predict_proba(X[:1]).round(2)
         (array([[0.81, 0.19]]), array([[0.7, 0.3]]))
         """
-        if not self.__sklearn_is_fitted__():
+        if (held := self.__dict__.get("_classifier")) is None:
             check_is_fitted(self)
-        held, settings = self._classifier, learning.asked_with(self.absent, self.unlabelled, self.random_state)
+        settings = learning.asked_with(self.absent, self.unlabelled, self.random_state)
         same = all(getattr(held, name) is value for name, value in settings.items())
         return held if same else replace(held, **settings)
 

@@ -104,7 +104,9 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     return replace(schema, features={**schema.features, **put})
 
 
-def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParameters) -> tuple[Any, Reasons]:
+def chosen(
+    table: Table, target: Target, weight: Array, features: Any, settings: EstimatorParameters
+) -> tuple[Any, Reasons]:
     """Choose the family of each column specified as "best", from the labelled rows.
 
     Returns
@@ -117,7 +119,6 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
     ValueError
         If a column cannot be read by any candidate, or if no row has a label.
     """
-    features = settings.features
     if not _asked(features):
         return features, {}
     columns, label = _columns(table, features, weight), label_prior(settings)

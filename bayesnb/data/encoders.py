@@ -188,13 +188,12 @@ def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any,
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
-        validate(feature, x)
-        return feature, x
+        return feature, validated(feature, x, unseen)
     table.require_dense(feature.family)
     x = _matrix(table, feature.columns)
     if unseen is None and feature.family.whole_rows:
         _require_whole(feature, x)
-    return feature, _possible(feature, x, unseen)
+    return feature, validated(feature, x, unseen)
 
 
 NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
@@ -216,13 +215,6 @@ def impossible(feature: Feature, x: Array) -> Array:
     Because the user did not choose the family, impossible numbers are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
-
-
-def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
-    if feature.guessed and unseen in ("missing", "new"):
-        x = np.where(impossible(feature, x), np.nan, x)
-    validate(feature, x)
-    return x
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -247,9 +239,8 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         if coded is not None and coded[1] <= 1 and coded[0].min(initial=0) >= 0:
             return feature, coded[0].astype(np.uint8)
     if not table.sparse:
-        return feature, _possible(feature, _matrix(table, feature.columns), unseen)
-    validate(feature, x)
-    return feature, x
+        x = _matrix(table, feature.columns)
+    return feature, validated(feature, x, unseen)
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
@@ -278,14 +269,12 @@ def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enc
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     words = feature.columns
     if table.sparse:
-        x = table.block(words)
-        validate(feature, x)
-        return feature, Bag(x, words)
+        return feature, Bag(validated(feature, table.block(words), unseen), words)
     x = _matrix(table, words)
     if absent := [k for k, word in enumerate(words) if word not in table.place]:
         # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
-    validate(feature, x)
+    x = validated(feature, x, unseen)
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(
@@ -383,11 +372,10 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
     return before if now == "empty" else now
 
 
-def validate(feature: Feature, x: Any) -> None:
-    """Raise ``ValueError`` for a cell outside the family's support."""
-    if isinstance(x, Coded):
-        return
-    x = getattr(x, "counts", x)
+def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
+    """Numbers of a dense or sparse table, without the impossible ones if these count as unseen; ``ValueError`` for
+    another number outside the family's support.
+    """
     support, accepts = feature.family.support, feature.family.accepts
     if sparse.issparse(x):
         # Cells that are not stored are 0. Zero is in every support for which a sparse matrix can be read.
@@ -396,16 +384,19 @@ def validate(feature: Feature, x: Any) -> None:
             at = int(wrong[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
-        return
+        return x
+    if feature.guessed and unseen in ("missing", "new"):
+        x = np.where(impossible(feature, x), np.nan, x)
     if support in NUMBERS:
         require_ordinary(feature.columns, x)
     if accepts is REALS:
-        return
+        return x
     for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
         wrong = accepts.invalid(x[rows])
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             _refuse(feature, column, rows.start + row, x[rows][row, column])
+    return x
 
 
 def _wrong(support: Support, stored: Array) -> Array:

@@ -104,8 +104,7 @@ class TrainingRows:
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
         asked = as_read(readable(table, settings.features), readings)
-        known = EstimatorParameters.of(settings, features=asked)
-        features, reasons = chosen(table, self.target, self.weight, known)
+        features, reasons = chosen(table, self.target, self.weight, asked, settings)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
         schema = replace(schema, named=self.table.named)
         return with_reasons(schema, reasons) if reasons else schema

@@ -416,58 +416,6 @@ def named_levels(family: Family) -> Names:
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
 
-def has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the order of the levels has an entry per level, so that no level may be removed."""
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
-
-
-# Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
-# bag has the count 0 in them. So what was learned before does not change.
-
-
-type Features = Mapping[Any, Feature]
-
-
-def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Add to each model the features and words of the other model; return the features of both models.
-
-    Raises
-    ------
-    ValueError
-        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
-        different columns.
-    """
-    a, b = dict(mine), dict(theirs)
-    for name in a.keys() & b.keys():
-        if a[name].columns == b[name].columns:
-            continue
-        if not (a[name].family.support == BAG == b[name].family.support):
-            raise ValueError(
-                f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
-                "columns of one feature are read together, so none can join it; give new columns a feature of their own"
-            )
-        a[name], b[name] = with_words_of_both(a[name], b[name])
-    a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
-    owner: dict[Any, Any] = {}
-    for name, feature in a.items():
-        for column in feature.named:
-            if owner.setdefault(column, name) != name:
-                raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
-    return a, b
-
-
-def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
-    if mine.text and not mine.text.grows and mine.columns != theirs.columns:
-        raise ValueError(
-            f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
-            "Text(vocabulary=[...])"
-        )
-    words = united(mine.columns, theirs.columns)
-    return replace(mine, columns=words), replace(theirs, columns=words)
-
-
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 

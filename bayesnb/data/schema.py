@@ -25,16 +25,13 @@ from bayesnb.data.encoders import (
 )
 from bayesnb.data.inferring import (
     as_read,
-    completed,
     grouped,
-    has_place_for_each,
     inferred,
     kinds_of,
     named_levels,
     present,
     readings_in,
     through,
-    with_words_of_both,
 )
 from bayesnb.data.readings import Reading
 from bayesnb.data.specifications import BY_TYPE, ByType, by_type_of, entries
@@ -253,7 +250,7 @@ class Schema:
             if (a := self.readings[column]) != (b := other.readings[column]):
                 raise ValueError(f"column {column!r}: the two models read it differently, as {a!r} and as {b!r}")
         if self.columns == "grow":
-            both, names = completed(*both), united(self.names, other.names)
+            both, names = _completed(*both), united(self.names, other.names)
         if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
             raise ValueError(
                 f'the two models have different features; only one has {odd} (columns="grow" lets columns join)'
@@ -262,7 +259,7 @@ class Schema:
         for name, mine in both[0].items():
             theirs = both[1][name]
             if mine.text and theirs.text:
-                mine, theirs = with_words_of_both(mine, theirs)
+                mine, theirs = _with_words_of_both(mine, theirs)
             for what in ("family", "text", "source", "columns", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
                 if not same(a, b):
@@ -302,7 +299,7 @@ class Schema:
                 used = kept[name].counts.any(0)
                 left = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
                 features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
-            elif feature.values and not words and not has_place_for_each(feature.family):
+            elif feature.values and not words and not _has_place_for_each(feature.family):
                 used, named = kept[name].counts.any(0), {*named_levels(feature.family), UNSEEN}
                 levels = tuple(
                     tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
@@ -369,3 +366,54 @@ def _renamed(table: Table, names: Names) -> Table:
 
 def _changes(origin: Origin, kind: OriginKind) -> bool:
     return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")
+
+
+def _has_place_for_each(family: Family) -> bool:
+    """Whether the prior or the order of the levels has an entry per level, so that no level may be removed."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
+
+
+# Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
+# bag has the count 0 in them. So what was learned before does not change.
+
+
+def _completed(
+    mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
+) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
+    """Add to each model the features and words of the other model; return the features of both models.
+
+    Raises
+    ------
+    ValueError
+        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
+        different columns.
+    """
+    a, b = dict(mine), dict(theirs)
+    for name in a.keys() & b.keys():
+        if a[name].columns == b[name].columns:
+            continue
+        if not (a[name].family.support == BAG == b[name].family.support):
+            raise ValueError(
+                f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
+                "columns of one feature are read together, so none can join it; give new columns a feature of their own"
+            )
+        a[name], b[name] = _with_words_of_both(a[name], b[name])
+    a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
+    owner: dict[Any, Any] = {}
+    for name, feature in a.items():
+        for column in feature.named:
+            if owner.setdefault(column, name) != name:
+                raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
+    return a, b
+
+
+def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
+    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
+    if mine.text and not mine.text.grows and mine.columns != theirs.columns:
+        raise ValueError(
+            f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
+            "Text(vocabulary=[...])"
+        )
+    words = united(mine.columns, theirs.columns)
+    return replace(mine, columns=words), replace(theirs, columns=words)

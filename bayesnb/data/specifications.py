@@ -42,6 +42,11 @@ class Unlabelled:
     starts : int
         Number of starting points of EM. EM keeps the solution with the largest objective.
 
+    Raises
+    ------
+    ValueError
+        If ``weight`` is negative or not finite, or ``starts`` is not a whole number of 1 or more.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, Unlabelled

@@ -96,7 +96,7 @@ def measured(text: str) -> Measured | None:
 
 
 def number_in(text: str) -> str:
-    """The number in a text such as "1.234,50 €", without marks; empty if there is none, or if its mark is unknown."""
+    """The number in a text, "1234.5" for "1.234,50 €"; empty if there is no number or its decimal mark is unknown."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else ()
     return f"{values.pop():.15g}" if len(values) == 1 else ""
 

@@ -170,7 +170,7 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """ln p(D) minus ln p(D) under naive Bayes with the same cells and strength."""
+        """Gain of ln p(D) over naive Bayes with the same cells and strength."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
@@ -360,7 +360,7 @@ class Forests:
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """ln p(x_v | parent's cell, θ) / p(x_v) for all cells x_v of column v, (row, cell). θ is drawn given a forest.
+        """ln [p(x_v | parent's cell, θ) / p(x_v)] for the cells x_v of v, (row, cell). θ is drawn given a forest.
 
         Rows with the same draw and class have the same θ.
         """

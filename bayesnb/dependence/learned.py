@@ -223,8 +223,8 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw comes from one learned member. Each draw's class probabilities are mixed with
-        the class frequencies (weight π₀), raised to ``power``, and normalized. The class frequencies allow for wrong
+        If members are averaged, each draw comes from one learned member. Each draw's class probabilities, mixed with
+        the class frequencies (weight π₀), are raised to ``power`` and normalized. The class frequencies allow for wrong
         labels; they do not estimate p(c | x). If the class frequencies replaced a fraction π₀ of the draws, every
         interval with tail probabilities below π₀ would include these frequencies.
         """

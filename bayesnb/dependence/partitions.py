@@ -151,7 +151,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If labels ``left`` are given, the term of each row's own class excludes the row.
+        With labels ``left``, the term of each row's own class excludes the row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

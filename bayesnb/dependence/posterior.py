@@ -541,8 +541,8 @@ def learn_exponents(
     """The posterior of the exponents under the priors of a specification.
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
-    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` holds a
-    posterior learned from more rows, the position of each term in this posterior (-1 for a new term), and whether both
+    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a
+    triple: a posterior learned from more rows, each term's position in it (-1 for a new term), and whether both
     posteriors have the same cells. With ``before``, prior standard deviations are chosen with a quadratic approximation
     of the log likelihood, and no draws are kept.
 

@@ -63,7 +63,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Convert standardized coordinates ``z``, ordered by parameter mean, to points (draw, parameter)."""
+        """Points (draw, parameter) from standardized coordinates ``z``, sorted by their parameters' means."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)

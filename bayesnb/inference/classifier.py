@@ -187,7 +187,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Extend :meth:`log_left_out` by a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
+        """As :meth:`log_left_out`, with a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)

@@ -196,8 +196,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Raises
     ------
     ValueError
-        If ``row`` is not one row, ``X`` and ``y`` are not the learned rows, there is one class, columns depend on each
-        other, a feature is sampled, or the estimate is "map" or "mle".
+        If the model has one class, dependent columns or a sampled feature, the estimate is "map" or "mle", ``row`` is
+        not one row, or ``X`` and ``y`` are not the learned rows.
 
     Notes
     -----
@@ -252,7 +252,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Posterior concentration of the row's level and total concentration, per feature, (2, class, column)."""
+    """Posterior concentrations per feature, of the row's level and in total, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

@@ -71,8 +71,7 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Posterior median and equal-tailed interval of p(c | x, θ), given the data and the row.
 
-    The mean of p(c | x, θ) under the posterior given the data and the row is ``predict_proba``. See
-    ``docs/how-to/uncertainty.md``.
+    ``predict_proba`` is the mean of p(c | x, θ) over p(θ | D, x). See ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------

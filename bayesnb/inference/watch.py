@@ -477,7 +477,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model has learned fractional weights. A row of weight w must stand for w independent rows.
+        If learned rows have fractional weights. A row of weight w must stand for w independent rows.
 
     Notes
     -----

@@ -355,7 +355,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode or mean of the parameters. The mode combines the factors' joint modes."""
+        """The posterior mode or mean of the parameters. The mode is joint within each factor."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):

@@ -182,7 +182,7 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    ``lower`` and ``upper`` are the interval of ``median`` if it exists, otherwise of the preceding column. A column
+    ``lower`` and ``upper`` are the interval of ``median`` or, without ``median``, of the preceding column. A column
     ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]

@@ -121,3 +121,26 @@ def test_every_currency_is_refused_alike_with_the_column_the_cell_and_what_to_wr
         assert "write 1000.25" in str(said[0].message)
     else:
         assert len(clf.predict({"price": cells})) == 120
+
+
+def test_a_date_is_explained_as_a_date_and_the_sum_has_the_digits_of_the_table(capsys, table):
+    code, out, _ = run(capsys, "explain", "repairs.csv", "--target", "outcome", "--dependence", "none", "--row", "0")
+    day, month, year = table["brought in"][0].split(".")
+    assert code == 0
+    assert f"elapsed of brought in = {year}-{month}-{day}" in out
+    total = re.search(r"log-odds \+?(-?[\d.]+) nats in all", out)
+    assert re.search(rf"\(total\)\s*│\s*{re.escape(total[1])} \(", out)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (["2024-02-29", "2024-03-01"], "2024-02-29"), (["29.02.2024 14:05", "31.03.2024 1:00"], "2024-02-29 14:05"),
+        (["14:05", "9:30"], "14:05"), (pd.to_datetime(["1960-01-02", "2024-01-01"]), "1960-01-02"),
+        (pd.to_timedelta(["-90min", "2h"]), "-01:30"),
+    ],
+)  # fmt: skip
+def test_every_kind_of_date_is_explained_as_people_write_it(cells, shown):
+    clf = BayesianNB().fit({"when": [*cells] * 3}, ["a", "b"] * 3)
+    value = clf.explain({"when": [cells[0]]})["value"].droplevel("row")
+    assert value["elapsed of when"] == shown

@@ -81,6 +81,10 @@ class Reading(ABC):
     def applies(self, column: Column) -> bool:
         return True
 
+    def shown(self, column: Any, name: Any, cells: Sequence[Any]) -> Sequence[Any]:
+        """Cells of the feature column ``name`` for people."""
+        return cells
+
 
 def may_be_of(name: str, column: str) -> bool:
     """Whether ``name`` may be a feature derived from ``column``, such as "month of date" from "date"."""
@@ -442,6 +446,17 @@ class Date(Reading):
     @property
     def said(self) -> str:
         return "times of day" if self.format == "time" else "dates"
+
+    def shown(self, column: Any, name: Any, cells: Sequence[Any]) -> Sequence[Any]:
+        of_dates = "elapsed" in self.parts and name == self.names(column)[0]
+        return [None if np.isnan(cell) else self._text(cell) for cell in cells] if of_dates else cells
+
+    def _text(self, number: float) -> str:
+        minutes = round(abs(number) * 60)
+        if self.format == "time":
+            return f"{'-' if number < 0 else ''}{minutes // 60:02d}:{minutes % 60:02d}"
+        moment = EPOCH + timedelta(minutes=round(number * 24 * 60))
+        return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
 
     def resolved(self, column: Column) -> Date:
         if is_temporal(column.values):

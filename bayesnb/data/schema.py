@@ -106,6 +106,11 @@ class Schema:
     def owner(self) -> dict[Any, Any]:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
+    def shown(self, name: Any, cells: Any) -> Any:
+        """Cells of a column for people: dates instead of days."""
+        column = self.owner.get(name)
+        return cells if column is None else self.readings[column].shown(column, name, cells)
+
     def require_plain(self, done: str) -> None:
         if self.readings:
             read = [f"column {column!r} is read as {reading.said}" for column, reading in self.readings.items()]

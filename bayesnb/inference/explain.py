@@ -290,7 +290,8 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
     for name, feature in schema.features.items():
         if feature.family.support != BAG:
             cells = getattr(data[name], "codes", getattr(data[name], "counts", data[name]))
-            shown[name] = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
+            values = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
+            shown[name] = {column: schema.shown(column, each) for column, each in values.items()}
             missing[name] = np.isnan(dense_cells(data[name]))
     for term, piece in enumerate(pieces(posterior)):
         feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column

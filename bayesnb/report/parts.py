@@ -122,7 +122,7 @@ def with_interval(value: float | None, lower: float, upper: float, digits: int |
     numbers = [number for number in (value, lower, upper) if number is not None]
     if any(np.isnan(numbers)):
         return "—" if value is None or np.isnan(value) else str(written(value))
-    digits = _digits(pd.Series(numbers)) if digits is None else digits
+    digits = digits_of(pd.Series(numbers)) if digits is None else digits
     *first, low, high = (written(float(number), digits) for number in numbers)
     ends = f"{low} to {high}" if lower < 0 else f"{low}–{high}"
     return f"{first[0]} ({ends})" if first else ends
@@ -133,7 +133,8 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
     return "∞" if np.isinf(value) else "—" if np.isnan(value) else f"{value:{sign}z.{digits}f} ±{error:.{digits}f}"
 
 
-def _digits(column: pd.Series) -> int | None:
+def digits_of(column: pd.Series) -> int | None:
+    """Decimal places of numbers; None for other cells."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -166,7 +167,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
     columns = [list(frame.index.get_level_values(k)) for k in range(heads)]
     columns = [[str(written(value, None)) for value in values] for values in columns]
     for k in range(frame.shape[1]):
-        digits = _digits(frame.iloc[:, k])
+        digits = digits_of(frame.iloc[:, k])
         columns.append([str(written(value, digits)) for value in frame.iloc[:, k]])
     kept = [k for k, texts in enumerate(columns) if k < heads or not len(frame) or any(texts)]
     numbers = [all(map(NUMBER.fullmatch, filter(None, columns[k]))) for k in kept]

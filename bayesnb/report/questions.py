@@ -20,7 +20,18 @@ from bayesnb.data.rows import few_rows
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
-from bayesnb.report.parts import Bars, Part, Picture, Section, TablePart, one_line, readable, spoken, with_interval
+from bayesnb.report.parts import (
+    Bars,
+    Part,
+    Picture,
+    Section,
+    TablePart,
+    digits_of,
+    one_line,
+    readable,
+    spoken,
+    with_interval,
+)
 from bayesnb.wording import Cure, Message, sentences
 
 if TYPE_CHECKING:
@@ -185,7 +196,9 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {sizes[-1]:+.3g} {unit} in all"
+    digits = digits_of(pd.Series([sizes[-1], lower[-1], upper[-1]]))
+    total = f"{sizes[-1]:+.{digits}f}"
+    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {total} {unit} in all"
     frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
     yield TablePart(frame, caption, folded, Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:

@@ -186,7 +186,7 @@ class Believed:
             self.require_naive("what forests add is not linear in the columns")
         if self.point is None:
             raise ValueError(
-                "class probabilities are averaged over the exponents, and an average of softmax regressions is none; "
+                "class probabilities are averaged over the exponents, which gives no softmax regression; "
                 'use estimate="mean" or "map"'
             )
         spec, exponents = self.dependence.spec, self.dependence.exponents

@@ -138,6 +138,7 @@ def test_a_date_is_explained_as_a_date_and_the_sum_has_the_digits_of_the_table(c
         (["2024-02-29", "2024-03-01"], "2024-02-29"), (["29.02.2024 14:05", "31.03.2024 1:00"], "2024-02-29 14:05"),
         (["14:05", "9:30"], "14:05"), (pd.to_datetime(["1960-01-02", "2024-01-01"]), "1960-01-02"),
         (pd.to_timedelta(["-90min", "2h"]), "-01:30"),
+        (np.array(["12000-01-01", "-0500-05-01"], "datetime64[s]"), "12000-01-01"),
     ],
 )  # fmt: skip
 def test_every_kind_of_date_is_explained_as_people_write_it(cells, shown):

@@ -455,8 +455,8 @@ class Date(Reading):
         minutes = round(abs(number) * 60)
         if self.format == "time":
             return f"{'-' if number < 0 else ''}{minutes // 60:02d}:{minutes % 60:02d}"
-        moment = EPOCH + timedelta(minutes=round(number * 24 * 60))
-        return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
+        # Unlike Python's dates, those of numpy reach beyond the year 9999.
+        return str(np.datetime64(round(number * 24 * 60), "m")).replace("T", " ").removesuffix(" 00:00")
 
     def resolved(self, column: Column) -> Date:
         if is_temporal(column.values):

@@ -1,5 +1,6 @@
 """The documentation lists every public name with an example, and its links lead to existing files."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -103,6 +104,18 @@ def test_every_name_on_the_api_page_exists_and_has_a_docstring():
             else:
                 value = getattr(value, part)
         assert inspect.getdoc(value), name
+
+
+def test_no_absolute_value_in_a_docstring_reads_as_a_substitution():
+    # Sphinx reads |x| as the name of a text to substitute.
+    wrong = []
+    for path in (ROOT / "bayesnb").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                prose = (ast.get_docstring(node) or "").split("Examples\n---")[0]
+                prose = re.sub(r"``.*?``|`[^`]*`", "", prose, flags=re.DOTALL)
+                wrong += [(path.name, found[0]) for found in re.finditer(r"(?<![^\s(])\|[^\s|][^|\n]*[^\s|]\|", prose)]
+    assert wrong == []
 
 
 def test_each_line_of_a_see_also_names_objects_or_continues_the_text_above():

@@ -847,6 +847,11 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
         for own in [own for own in spellings(texts).values() if len(own) > 1][:3] if len(texts) < MOST_SPELLED else ():
             alike = ", ".join(map(_short, own))
             yield Remark(labels.name, f"the classes {alike} differ only by case or blanks: correct them", True)
+        counts = {str(label): int(n) for label, n in labels.value_counts().items()}
+        slips = _slips(counts) if len(counts) <= MOST_SPELLED else {}
+        for slip, label in [*slips.items()][:3]:
+            said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
+            yield Remark(labels.name, f"{said}: correct it", True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         yield Remark(

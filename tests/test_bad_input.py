@@ -164,9 +164,9 @@ def test_invalid_weights_are_refused(weight, words):
     refused((X, Y), words, sample_weight=weight)
 
 
-COUNT, BIT = ("row 2", "needs a count", "use Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
+COUNT, BIT = ("row 2", "needs a count", "fit with Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
 INFINITE = ("column 'v'", "infinite", "row 2", "missing value (NaN)")
-TEXT = ("column 'v'", "text", "'1'", "numbers are needed", "features={'v': Categorical()}")
+TEXT = ("column 'v'", "text", "'x'", "numbers are needed", "features={'v': Categorical()}")
 HOURS = pd.DataFrame({"v": [1, 2, 3, 4], "hours": [1.0, 2.0, 3.0, 4.0]})
 CELLS: dict[str, tuple[Any, Any, tuple]] = {
     "a negative count": (Poisson(), one(1, 0, -2, 3), ("column 'v'", "holds -2 ", "Poisson", *COUNT)),

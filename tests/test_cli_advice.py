@@ -185,8 +185,8 @@ def test_an_error_names_the_option_that_cures_it(run):
     code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.bayesnb")
     assert code == 1
     assert err.endswith(
-        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; use --feature 'the fare'="
-        "hurdle:log-normal or --feature 'the fare'=gaussian for it\n"
+        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; fit with --feature 'the fare'="
+        "hurdle:log-normal or --feature 'the fare'=gaussian\n"
     )
     assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.bayesnb")[0] == 0
 

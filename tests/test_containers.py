@@ -177,7 +177,7 @@ def test_flags_are_promoted_to_whatever_family_numbers_have():
 def test_a_number_that_flags_cannot_have_counts_as_missing_unless_the_family_was_named():
     X, y = flags()
     clf, asked = BayesianNB().fit(X, y), X[:2].assign(a=[2.0, np.nan])
-    with pytest.warns(UnseenLevelWarning, match=r"'a': 1 of 2 rows hold a number .* Bernoulli \(2\), counted as"):
+    with pytest.warns(UnseenLevelWarning, match=r"'a': 1 of 2 rows holds a number .* Bernoulli \(2\), counted as"):
         found = clf.predict_proba(asked)
     assert_allclose(found, clf.predict_proba(asked.assign(a=np.nan)))
     with pytest.warns(UnseenLevelWarning):

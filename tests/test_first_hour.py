@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from conftest import run
 
-from bayesnb import BayesianNB, Gaussian, cli
+from bayesnb import BayesianNB, Binned, Gaussian, cli
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import scores
-from bayesnb.wording import Message, written
+from bayesnb.wording import Message, RefusedError, written
 
 
 def repairs(n: int = 120) -> pd.DataFrame:
@@ -145,3 +145,49 @@ def test_every_kind_of_date_is_explained_as_people_write_it(cells, shown):
     clf = BayesianNB().fit({"when": [*cells] * 3}, ["a", "b"] * 3)
     value = clf.explain({"when": [cells[0]]})["value"].droplevel("row")
     assert value["elapsed of when"] == shown
+
+
+@pytest.mark.parametrize("label", ["stolen", "cheap fix"])
+def test_a_class_that_only_an_option_names_may_be_explained(capsys, table, label):
+    named = () if label == "cheap fix" else ("--unknown", "stolen")
+    code, out, _ = run(capsys, "explain", "repairs.csv", "--target", "outcome", "--label", label, *named)
+    assert code == 0
+    assert f"{label} against" in out
+
+
+def test_a_date_in_bins_is_explained_as_an_interval():
+    X = repairs()[["brought in"]]
+    clf = BayesianNB({"elapsed of brought in": Binned(edges=[19_400.0, 19_600.0])}).fit(X, repairs()["outcome"])
+    assert isinstance(clf.explain(X[:1])["value"].dropna().iloc[0], str)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown", "write"),
+    [
+        (["5.0"] * 59 + ["abc"], "'abc'", "convert it"),
+        (["12345678901234567"] * 59 + ["n. d."], "'n. d.'", "convert it"),
+        (["1e3", "+5", " 5 "] * 20 + ["1.234,50 €"], "'1.234,50 €'", "write 1234.5"),
+        (["9" * 400 + "e3"] * 3 + ["q"], "'q'", "convert it"),
+    ],
+)  # fmt: skip
+def test_text_among_numbers_is_refused_at_the_cell_that_is_no_number(cells, shown, write):
+    X = pd.DataFrame({"size": cells})
+    with pytest.raises(RefusedError) as refused:
+        BayesianNB({"size": Gaussian()}).fit(X, ["a", "b"] * (len(X) // 2) + ["a"] * (len(X) % 2))
+    assert shown in str(refused.value)
+    assert write in str(refused.value)
+
+
+def test_a_typing_error_in_the_class_is_found(capsys, table):
+    table.loc[0, "outcome"] = "cheap fxi"
+    table.to_csv("repairs.csv", index=False)
+    code, out, _ = run(capsys, "inspect", "repairs.csv", "--target", "outcome")
+    assert code == 0
+    assert "the class 'cheap fxi' (1) looks like 'cheap fix'" in " ".join(out.split())
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_printed_once(capsys, table):
+    row = ("--row", "price=five,age=3", "--dependence", "none")
+    code, _, err = run(capsys, "explain", "repairs.csv", "--target", "outcome", *row)
+    assert (code, err.count("such as 'five'")) == (0, 1)

@@ -41,7 +41,6 @@ def explain(
     values add nothing; for each missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
-    from bayesnb.data.targets import read_target
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import answer, ledger
 
@@ -52,8 +51,7 @@ def explain(
     if of_model and flip:
         raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
 
-    def pair_of(labels: Any) -> list[Any]:
-        classes = read_target(labels).classes.tolist()
+    def pair_of(classes: list[Any]) -> list[Any]:
         pair = [class_of(classes, text, option) for text, option in ((label, "--label"), (against, "--against"))]
         if label is not None and pair[0] == pair[1]:
             said = f"both are {label!r}: there are no odds of a class against itself"
@@ -62,11 +60,11 @@ def explain(
 
     if of_model:
         clf, target = load_model(data)
-        name, frame, pair = data, _row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_)
+        name, frame, pair = data, _row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_.tolist())
     else:
         learned = fitted(
             data, target, format, settings, repeat=False,
-            check=lambda name, X, y: (_row_of(X, name, row, values), pair_of(y)),
+            check=lambda name, X, _, classes: (_row_of(X, name, row, values), pair_of(classes)),
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()

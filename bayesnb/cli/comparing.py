@@ -59,7 +59,6 @@ def compare(
     model.
     """
     from bayesnb import design
-    from bayesnb.data.targets import read_target
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
@@ -70,7 +69,7 @@ def compare(
 
     learned = fitted(
         data, target, format, replace(settings, dependence="none"), random_state,
-        check=lambda name, X, y: (require_folds(read_target(y), cv), asked_rows(asked, name, X, values)),
+        check=lambda name, X, labels, _: (require_folds(labels, cv), asked_rows(asked, name, X, values)),
     )  # fmt: skip
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
     (_, each_row), held_out = learned.checked, None

@@ -153,7 +153,6 @@ def report(
 
     DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access.
     """
-    from bayesnb.data.targets import read_target
     from bayesnb.estimator import holding
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.findings import together
@@ -163,7 +162,7 @@ def report(
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
     learned = fitted(
-        data, target, format, settings, random_state, check=lambda _, X, y: require_folds(read_target(y), cv)
+        data, target, format, settings, random_state, check=lambda _, X, labels, classes: require_folds(labels, cv)
     )
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
     remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: not remark.serious))]

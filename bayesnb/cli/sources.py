@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.settings import Settings, by_label
+from bayesnb.cli.settings import Settings, by_label, only_named
 from bayesnb.cli.terminal import require_stdin, say, warn
 from bayesnb.findings import LOOKED_AT, Remark, examine, looked_at, without
 from bayesnb.wording import Message, RefusedError, meant
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
+    from bayesnb.data.targets import Target
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
 
@@ -194,13 +195,14 @@ class FittedTable:
 
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
-    check: Callable[[str, pd.DataFrame, pd.Series], Any] = lambda *_: None,
+    check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
 ) -> FittedTable:  # fmt: skip
     """Read a table into memory and fit a model. Print the size of the table and serious findings about columns on
     stderr.
 
     If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
-    gets the name of the table, its columns and the labels, and refuses a request that the table cannot answer.
+    gets the name of the table, its columns, the labels and all classes, and refuses a request that the table cannot
+    answer.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -216,8 +218,9 @@ def fitted(
         if repeat:
             times = _times(weight)
             X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
-    parameters = by_label(settings.parameters(), read_target(y).classes.tolist())
-    checked = check(table.name, X, y)
+    labels = read_target(y)
+    parameters = by_label(settings.parameters(), labels.classes.tolist())
+    checked = check(table.name, X, labels, [*labels.classes.tolist(), *only_named(parameters)])
     remarks = table.examined(whole, y.name, len(whole))
     for remark in remarks:
         if remark.serious:

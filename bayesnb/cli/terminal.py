@@ -88,7 +88,14 @@ def set_up_streams() -> None:
             encoding=None if sys.stdout.isatty() else "utf-8",
             errors="backslashreplace",
         )
-    warnings.showwarning = lambda message, *_: warn(message)
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: Any) -> None:
+        if (text := str(message)) not in shown:
+            shown.add(text)
+            warn(message)
+
+    warnings.showwarning = show
 
 
 @contextlib.contextmanager

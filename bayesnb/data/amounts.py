@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 SPACES = "\u00a0\u2007\u2009\u202f "
@@ -91,14 +92,18 @@ def measured(text: str) -> Measured | None:
         return None
     sign, digits, unit = parts
     by_mark = {d: number_of(sign, digits, d) for d in sorted(marks_of(digits), reverse=True)}
-    values = {d: float(f"{value!r}e{power[2]}") for d, value in by_mark.items()} if power else by_mark
+    finite = {d: value for d, value in by_mark.items() if isfinite(value)}
+    values = {d: float(f"{value!r}e{power[2]}") for d, value in finite.items()} if power else by_mark
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
 
 
 def number_in(text: str) -> str:
-    """The number in a text, "1234.5" for "1.234,50 €"; empty if there is no number or its decimal mark is unknown."""
-    values = {*found.values.values()} if (found := measured(text)) and not found.bound else ()
-    return f"{values.pop():.15g}" if len(values) == 1 else ""
+    """The number in a text, "1234.5" for "1.234,50 €"; empty if there is no number, its decimal mark is unknown, or it
+    has more than 15 digits.
+    """
+    values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
+    value = values.pop() if len(values) == 1 else nan
+    return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""
 
 
 def is_float(text: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import number_in
+from bayesnb.data.amounts import is_float, number_in
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled
@@ -102,7 +102,8 @@ class Column:
             if not held:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
-            row, example = next((each for each in held if number_in(str(each[1])) not in ("", each[1])), held[0])
+            odd = [each for each in held if not is_float(each[1])] or held
+            row, example = next((each for each in odd if number_in(str(each[1]))), odd[0])
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",

@@ -418,7 +418,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
     found["cure"] = tuple(Cure("family", each, name) for each in families)
     raise RefusedError(
         "column {column!r}{where} holds {value:g} in row {row}, where {family} needs {expected}"
-        + ("" if where else "; use {cure} for it"),
+        + ("" if where else "; fit with {cure}"),
         **found,
     )
 

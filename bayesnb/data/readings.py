@@ -448,15 +448,19 @@ class Date(Reading):
         return "times of day" if self.format == "time" else "dates"
 
     def shown(self, column: Any, name: Any, cells: Sequence[Any]) -> Sequence[Any]:
-        of_dates = "elapsed" in self.parts and name == self.names(column)[0]
-        return [None if np.isnan(cell) else self._text(cell) for cell in cells] if of_dates else cells
+        elapsed = "elapsed" in self.parts and name == self.names(column)[0]
+        if not elapsed or np.asarray(cells).dtype.kind != "f":  # binned cells are shown as intervals
+            return cells
+        return [None if np.isnan(cell) else self._text(cell) for cell in cells]
 
     def _text(self, number: float) -> str:
-        minutes = round(abs(number) * 60)
         if self.format == "time":
-            return f"{'-' if number < 0 else ''}{minutes // 60:02d}:{minutes % 60:02d}"
-        # Unlike Python's dates, those of numpy reach beyond the year 9999.
-        return str(np.datetime64(round(number * 24 * 60), "m")).replace("T", " ").removesuffix(" 00:00")
+            seconds = round(abs(number) * 3600)
+            text = f"{'-' if number < 0 else ''}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        else:
+            # Unlike Python's dates, those of numpy reach beyond the year 9999.
+            text = str(np.datetime64(round(number * 86400), "s")).replace("T", " ").removesuffix(" 00:00:00")
+        return text.removesuffix(":00") if text.count(":") == 2 else text
 
     def resolved(self, column: Column) -> Date:
         if is_temporal(column.values):
@@ -876,7 +880,7 @@ def warn_of_unread(
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
     shown = texts[codes[np.flatnonzero(rows)[0]]]
-    effect = "count as missing" if then == "missing" else "the others are ignored"
+    effect = "count as missing" if then == "missing" else "options that were not learned are ignored"
     effect += f": if it is one, write {cure}" if (cure := write(shown)) else ""
     warn(
         f"column {column!r}: {int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}, and "

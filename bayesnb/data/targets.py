@@ -305,7 +305,7 @@ def _placed(codes: Array, place: Array) -> Array:
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
     first = {type(label): k for k, label in reversed(list(enumerate(distinct.tolist())))}
-    for kind, k in first.items():
+    for kind, k in sorted(first.items(), key=lambda each: not issubclass(each[0], bytes)):
         if issubclass(kind, str):
             continue
         if issubclass(kind, bytes):

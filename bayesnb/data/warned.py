@@ -88,7 +88,7 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
         more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         rows = sum(counts.values())
         yield (
-            f"column {name!r}: {rows:,} of {n_rows:,} {'row holds' if n_rows == 1 else 'rows hold'} "
+            f"column {name!r}: {rows:,} of {n_rows:,} row{'s' * (n_rows != 1)} hold{'s' * (rows == 1)} "
             + ("a level never seen" if not family else f"a number that cannot occur under {family}")
             + f" ({'; '.join(shown)}{more}), counted as missing"
         )

@@ -251,7 +251,7 @@ SOBOL = (1, 0, (1,)), (2, 1, (1, 3)), (3, 1, (1, 3, 1)), (3, 2, (1, 1, 1)), (4, 
 
 def _sobol(dimensions: int, points: int) -> Array:
     """The first points of the unscrambled Sobol sequence, (dimension, point)."""
-    if dimensions > len(SOBOL) + 1:
+    if dimensions > len(SOBOL) + 1 or points & (points - 1):
         from scipy.stats import qmc  # The import takes a tenth of the time of a command.
 
         return qmc.Sobol(dimensions, scramble=False).random(points).T
@@ -271,10 +271,10 @@ def _sobol(dimensions: int, points: int) -> Array:
 
 # The variational Gaussian approximation
 
-FEWEST, MOST, WORK = 10, 60, 1_000
+FEWEST, MOST, WORK = 20, 60, 2_000
 """Numbers of steps to the variational Gaussian: at most ``WORK`` divided by the number of parameters that the rows
-determine, but no fewer than ``FEWEST`` and no more than ``MOST``. In tables with four to eleven classes, the log loss
-of held-out rows did not change by more than 0.0005 after 8 steps.
+determine, but no fewer than ``FEWEST`` and no more than ``MOST``. On five tables with three to eleven classes, the log
+loss of held-out rows changed by at most 0.0012 after the tenth step.
 """
 
 FAR, CLOSE = 0.3, 1e-5
@@ -351,7 +351,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(precision)
         spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
-        if change < CLOSE * max(10.0, determined**2) or step >= max(FEWEST, WORK / max(determined, 1.0)):
+        if change < min(FAR, CLOSE * max(10.0, determined**2)) or step >= max(FEWEST, WORK / max(determined, 1.0)):
             break
     return spread
 

@@ -411,7 +411,7 @@ def comparison(
                 elif name not in answers:
                     folds, target = folds_of(other, X, y, by, scored)
                     answers[name], codes = answers_of(folds, target)
-                    if name in AVERAGES and WEIGHTED in dependence:
+                    if name in AVERAGES and WEIGHTED in dependence and WEIGHTED not in answers:
                         answers[WEIGHTED], _ = answers_of(folds, target, _weighted)
             except ValueError as error:
                 absent[name] = error

@@ -336,7 +336,8 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
     """Explain a row's contributions that are infinite or outside their intervals."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
+    # An interval without width belongs to a member of an average that has few of the draws.
+    outside = np.isfinite(size) & (lower < upper) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():
         names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
         yield (

@@ -74,7 +74,10 @@ loop = Loop
 
 
 def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple((a.dtype, a.flags.writeable) if isinstance(a, np.ndarray) else type(a) for a in arguments)
+    return tuple(
+        (a.dtype, a.ndim, a.flags.c_contiguous, a.flags.writeable) if isinstance(a, np.ndarray) else type(a)
+        for a in arguments
+    )
 
 
 def large_enough(cells: float) -> bool:

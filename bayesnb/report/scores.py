@@ -44,10 +44,10 @@ MOST_COLUMNS = 40
 
 LEGEND = (
     "claimed: what the score would be if the probabilities were true. frequencies: a forecast that gives each row the "
-    "class frequencies; majority: always the largest class. balanced accuracy: the mean recall of the classes; "
-    "log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC curve, of several "
-    "classes the mean over pairs. Smaller is better for log loss, Brier and ECE. recall: the share of a class that is "
-    "predicted as the class; precision: the share of the predictions of a class that are right."
+    "class frequencies of the scored rows; majority: always the largest class. balanced accuracy: the mean recall of"
+    " the classes; log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC "
+    "curve, of several classes the mean over pairs. Smaller is better for log loss, Brier and ECE. recall: the share "
+    "of a class that is predicted as the class; precision: the share of the predictions of a class that are right."
 )
 MEANING = {
     "mle": "maximum likelihood",

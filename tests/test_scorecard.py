@@ -434,3 +434,13 @@ def test_a_comparison_prints_as_text_latex_html_and_a_picture():
     assert sum(text.get_text() == "∞" for text in figure.axes[0].texts) == np.isinf(found.to_frame()["log_loss"]).sum()
     drawn = {x for line in figure.axes[2].lines for x in line.get_xdata()}
     assert set(found.to_frame()["accuracy"]) <= drawn
+
+
+def test_the_sentence_says_which_score_shows_that_the_model_is_overconfident():
+    card = scorecard(BayesianNB(), *datasets.play_tennis())
+    table = card.table.copy()
+    table.loc["log_loss", ["value", "lower", "upper", "claimed"]] = 0.32, 0.27, 0.38, 0.32
+    table.loc["accuracy", ["value", "lower", "upper", "claimed"]] = 0.81, 0.76, 0.84, 0.85
+    assert "the model expected 0.32: by its accuracy, it is overconfident" in replace(card, table=table).sentence
+    table.loc["log_loss", "claimed"] = 0.2
+    assert "the model expected 0.20: it is overconfident" in replace(card, table=table).sentence

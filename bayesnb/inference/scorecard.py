@@ -35,6 +35,10 @@ DRAWS = 2000
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 
 
+TOLERANCE = 0.001
+"""Nats by which the expected log loss may be outside the interval of the log loss."""
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """How the scored rows were held out from the model.
@@ -122,7 +126,7 @@ class Scorecard:
         the interval of the accuracy.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
-        if max(lower - claimed, claimed - upper) >= 0.001:
+        if max(lower - claimed, claimed - upper) >= TOLERANCE:
             return "overconfident" if claimed < lower else "underconfident"
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return "overconfident" if claimed > upper else "underconfident" if claimed < lower else ""
@@ -132,11 +136,12 @@ class Scorecard:
         """The scores in sentences."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
-        verdict = Message("it is {confidence}", confidence=self.confidence)
+        by = "" if max(lower - claimed, claimed - upper) >= TOLERANCE else "by its accuracy, "
+        verdict = Message("{by}it is {confidence}", by=by, confidence=self.confidence)
         if not self.confidence:
             verdict = Message("its confidence agrees with these rows")
         elif self.cure and self.confidence == "overconfident":
-            verdict = Message("it is overconfident (try {cure})", cure=self.cure)
+            verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         beside = Message(
             "With {rows}, the model is not measurably better than the class frequencies ({shares}).",

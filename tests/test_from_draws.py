@@ -324,7 +324,7 @@ def test_draws_of_nuts_predict_as_the_closed_form(names):
     clf = nb.BayesianNB(dict(zip(names, names, strict=True)), random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = pm.sample(500, tune=500, chains=4, cores=1, model=clf.to_pymc(), progressbar=False, random_seed=1,
+        tree = pm.sample(1500, tune=500, chains=4, cores=1, model=clf.to_pymc(), progressbar=False, random_seed=1,
                          compute_convergence_checks=False)  # fmt: skip
     drawn = nb.from_draws(clf, tree)
     assert_allclose(drawn.predict_proba(X), clf.predict_proba(X), atol=0.02)

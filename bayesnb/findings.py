@@ -842,14 +842,12 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     from bayesnb.data.readings import spellings
     from bayesnb.data.warned import looks_like_no_class
 
-    if not types.is_numeric_dtype(labels):
-        texts = {str(label) for label in labels.unique()}
-        for own in [own for own in spellings(texts).values() if len(own) > 1][:3] if len(texts) < MOST_SPELLED else ():
+    counts = {} if types.is_numeric_dtype(labels) else dict(sorted(labels.map(str).value_counts().items()))
+    if len(counts) <= MOST_SPELLED:
+        for own in [own for own in spellings(counts).values() if len(own) > 1][:3]:
             alike = ", ".join(map(_short, own))
             yield Remark(labels.name, f"the classes {alike} differ only by case or blanks: correct them", True)
-        counts = {str(label): int(n) for label, n in labels.value_counts().items()}
-        slips = _slips(counts) if len(counts) <= MOST_SPELLED else {}
-        for slip, label in [*slips.items()][:3]:
+        for slip, label in [*_slips(counts).items()][:3]:
             said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
             yield Remark(labels.name, f"{said}: correct it", True)
     k, n = labels.nunique(), len(labels)

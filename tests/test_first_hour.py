@@ -155,6 +155,13 @@ def test_a_class_that_only_an_option_names_may_be_explained(capsys, table, label
     assert f"{label} against" in out
 
 
+def test_an_error_about_a_class_names_each_class_once(capsys, table):
+    prior = ("--class-prior", "cheap fix=0.5,overhaul=0.5", "--unknown", "stolen")
+    code, _, err = run(capsys, "explain", "repairs.csv", "--target", "outcome", "--label", "lost", *prior)
+    assert code == 2
+    assert "the classes are ['cheap fix', 'overhaul', 'stolen']" in " ".join(err.split())
+
+
 def test_a_date_in_bins_is_explained_as_an_interval():
     X = repairs()[["brought in"]]
     clf = BayesianNB({"elapsed of brought in": Binned(edges=[19_400.0, 19_600.0])}).fit(X, repairs()["outcome"])
@@ -184,6 +191,8 @@ def test_a_typing_error_in_the_class_is_found(capsys, table):
     code, out, _ = run(capsys, "inspect", "repairs.csv", "--target", "outcome")
     assert code == 0
     assert "the class 'cheap fxi' (1) looks like 'cheap fix'" in " ".join(out.split())
+    table[::-1].to_csv("repairs.csv", index=False)
+    assert run(capsys, "inspect", "repairs.csv", "--target", "outcome")[1] == out
 
 
 @pytest.mark.filterwarnings("always")

@@ -154,11 +154,11 @@ def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
     return {**parameters, "class_prior": given, "unknown": unknown}
 
 
-def only_named(parameters: Mapping[str, Any]) -> list[Any]:
+def named_in(parameters: Mapping[str, Any]) -> list[Any]:
     """The classes that ``class_prior`` and ``unknown`` name."""
-    each = [parameters["class_prior"], parameters["unknown"]]
-    lone = [label for label in each[1:] if label is not None and not isinstance(label, Mapping)]
-    return [*lone, *(label for given in each if isinstance(given, Mapping) for label in given)]
+    prior, unknown = parameters["class_prior"], parameters["unknown"]
+    labels = [*prior] if isinstance(prior, Mapping) else []
+    return labels if unknown is None else [*labels, *(unknown if isinstance(unknown, Mapping) else [unknown])]
 
 
 def _with_mass(said: str) -> tuple[str, float | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.settings import Settings, by_label, only_named
+from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
 from bayesnb.findings import LOOKED_AT, Remark, examine, looked_at, without
 from bayesnb.wording import Message, RefusedError, meant
@@ -219,8 +219,9 @@ def fitted(
             times = _times(weight)
             X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
     labels = read_target(y)
-    parameters = by_label(settings.parameters(), labels.classes.tolist())
-    checked = check(table.name, X, labels, [*labels.classes.tolist(), *only_named(parameters)])
+    classes = labels.classes.tolist()
+    parameters = by_label(settings.parameters(), classes)
+    checked = check(table.name, X, labels, [*dict.fromkeys([*classes, *named_in(parameters)])])
     remarks = table.examined(whole, y.name, len(whole))
     for remark in remarks:
         if remark.serious:

@@ -34,7 +34,6 @@ DRAWS = 2000
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 
-
 TOLERANCE = 0.001
 """Nats by which the expected log loss may be outside the interval of the log loss."""
 
@@ -125,18 +124,23 @@ class Scorecard:
         The comparison of log loss has a tolerance of 0.001 nats. If it passes, the expected accuracy is compared with
         the interval of the accuracy.
         """
-        _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
-        if max(lower - claimed, claimed - upper) >= TOLERANCE:
-            return "overconfident" if claimed < lower else "underconfident"
+        if self._unexpected_loss:
+            return "overconfident" if self._unexpected_loss > 0 else "underconfident"
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return "overconfident" if claimed > upper else "underconfident" if claimed < lower else ""
+
+    @property
+    def _unexpected_loss(self) -> int:
+        """1 if the log loss is above its expectation, -1 if it is below, and 0 if it agrees with it."""
+        _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
+        return int(lower - claimed >= TOLERANCE) - int(claimed - upper >= TOLERANCE)
 
     @property
     def finding(self) -> Message:
         """The scores in sentences."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
-        by = "" if max(lower - claimed, claimed - upper) >= TOLERANCE else "by its accuracy, "
+        by = "" if self._unexpected_loss else "by its accuracy, "
         verdict = Message("{by}it is {confidence}", by=by, confidence=self.confidence)
         if not self.confidence:
             verdict = Message("its confidence agrees with these rows")

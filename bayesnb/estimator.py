@@ -57,7 +57,7 @@ THEIRS = {
     ),
     **dict.fromkeys(("coef_", "intercept_"), "odds.linear_form(clf), which returns weights and intercept"),
     **dict.fromkeys(("summary", "info"), "describe(), or the command bayesnb report for a whole page"),
-    **dict.fromkeys(("plot", "plots"), "bayesnb.plots, whose functions take the model as their first argument"),
+    **dict.fromkeys(("plot", "plots"), "bayesnb.plots, such as plots.ledger(clf.explain(row))"),
     "log_evidence": "log_evidence_, which is an attribute, or classifier_.log_evidence() for each column",
     **dict.fromkeys(("feature_importances_", "feature_importance"), "checks.column_gains(clf, X, y)"),
     **dict.fromkeys(("posterior", "trace", "idata"), "posterior_, the closed form, or sample_posterior() for draws"),

@@ -418,3 +418,30 @@ def test_pictures_of_unusual_rows_and_models_are_drawn():
     assert any("∞" in text for text in texts(plots.ledger(ledger)))
     finite = BayesianNB().fit(wide, list("uuvv")).explain(wide[:1])
     assert any("(21 others)" in text for text in texts(plots.ledger(finite, entries=10)))
+
+
+# The first argument
+
+TAKEN = [name for name in dir(plots) if callable(getattr(plots, name))]
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_plot_of_something_else_than_its_result_says_what_to_write(name, tennis):
+    clf, X, y = tennis
+    draw = getattr(plots, name)
+    others = [None, "no", X.iloc[0], list("ab"), clf.explain]
+    for other in others if name == "decision_regions" else [*others, clf, clf.classifier_, BayesianNB()]:
+        with pytest.raises(nb.errors.RefusedError, match=rf"does not take a .*: write plots\.{name}\(") as refused:
+            draw(other, X, y, X)
+    # What the message says to write is drawn.
+    if name not in ("decision_regions", "forest"):
+        named = {"clf": clf, "plug_in": clf, "X": X, "y": y, "row": X[:1], "pd": pd}
+        modules = {word: getattr(nb, word) for word in ("plots", "draws", "checks", "design")}
+        assert eval(str(refused.value).partition("write ")[2], modules | named) is not None
+
+
+def test_labels_where_codes_are_needed_are_answered_with_how_to_write_the_codes(tennis):
+    clf, X, y = tennis
+    with pytest.raises(ValueError, match=r"got \['no', 'yes'\]: write pd\.Categorical\(y, clf\.classes_\)\.codes"):
+        plots.reliability(clf.predict_proba(X), y)
+    assert plots.reliability(clf.predict_proba(X), pd.Categorical(y, clf.classes_).codes).axes

@@ -249,4 +249,5 @@ def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
         row, c = first(odd)
         raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")
     if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
-        raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
+        cure = "write pd.Categorical(y, clf.classes_).codes"
+        raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()[:5]}: {cure}")

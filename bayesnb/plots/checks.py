@@ -11,7 +11,7 @@ from bayesnb.inference.independence import Independence
 from bayesnb.inference.predictive_checks import PredictiveChecks
 from bayesnb.inference.watch import Watch
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain
+from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain, takes
 from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MOST_FACTORS = 30
 """Largest number of factors shown."""
 
 
+@takes("checks.predictive_checks(clf, X, y)", "alarm")
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     r"""Plot the posterior predictive checks with the largest standardized deviations.
 
@@ -92,6 +93,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     return figure
 
 
+@takes("checks.independence(clf, X, y)", "pairs")
 def independence(found: Independence) -> Figure:
     r"""Plot the mutual information of every pair of columns given the class, as a heat map.
 
@@ -180,6 +182,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
     return information, dependent.astype(bool)
 
 
+@takes("checks.sensitivity(clf, X)", "prior", "likelihood")
 def sensitivity(table: pd.DataFrame) -> Figure:
     """Plot how much class probabilities change per doubling of the power to which a prior or a likelihood is raised.
 
@@ -209,7 +212,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     ['(class)', 'outlook', 'temperature', 'humidity', 'wind', '(all)']
     """
     wanted = [(part, name) for part in ("prior", "likelihood") for name in ("mean", "largest")]
-    if not isinstance(table, pd.DataFrame) or not set(wanted) <= set(table.columns):
+    if not set(wanted) <= set(table.columns):
         raise ValueError("Expected the table of checks.sensitivity(clf, X), one line for each factor")
     shown = table
     if len(table) > MOST_FACTORS:
@@ -236,6 +239,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     return figure
 
 
+@takes("checks.watch(clf).update(X, y)", "lines")
 def watch(found: Watch, most: int = 8) -> Figure:
     r"""Plot, after each row, the evidence that a stream no longer follows the model.
 
@@ -283,6 +287,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     return figure
 
 
+@takes("checks.forests(clf)", "probability")
 def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
     r"""Plot the edges between columns as a graph. Probable edges are dark and thick.
 

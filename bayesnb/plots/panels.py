@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+from bayesnb.wording import RefusedError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +24,29 @@ ON_LIGHT, ON_DARK = "#111111", "#fefefe"
 
 PANELS = 24
 """Largest number of readable panels in a figure."""
+
+
+def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
+    """Refuse a first argument that the plot does not show, and say what to write.
+
+    ``held`` are columns or attributes of the result; if there are none, the result is a frame or an array of numbers.
+    """
+
+    def checked(plot: Plot) -> Plot:
+        name = plot.__name__
+
+        @wraps(plot)
+        def drawn(*args: Any, **named: Any) -> Any:
+            found = args[0] if args else named.get(next(iter(signature(plot).parameters)))
+            shown = all(hasattr(found, each) for each in held or ("__len__",))
+            if not shown or (not held and np.ndim(found) < 2 and np.asarray(found).dtype.kind not in "biuf"):
+                what = type(found).__name__
+                raise RefusedError(f"plots.{name} does not take a {what}: write plots.{name}({written})")
+            return plot(*args, **named)
+
+        return cast("Plot", drawn)
+
+    return checked
 
 
 def colours_of(n: int) -> list[Any]:

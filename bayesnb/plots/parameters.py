@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import GREY, PANELS, colours_of, legend, panels_of, plain
+from bayesnb.plots.panels import GREY, PANELS, colours_of, legend, panels_of, plain, takes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xarray import DataArray, DataTree
 
 
+@takes('clf.sample_posterior(), "pi"', "children")
 def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: Any) -> Figure:
     """Plot prior and posterior densities of parameters, by class.
 

@@ -15,7 +15,7 @@ from bayesnb.data.targets import codes_of
 from bayesnb.families.columns import REALS
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain
+from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain, takes
 from bayesnb.wording import require_choice, require_whole
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 
+@takes("clf, X, y, (column, column)", "learn_exponents")
 def decision_regions(
     clf: BayesianNB,
     X: Any,

@@ -20,6 +20,7 @@ from bayesnb.plots.panels import (
     new_figure,
     panels_of,
     plain,
+    takes,
 )
 from bayesnb.wording import require_whole
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@takes("draws.sample_proba(clf, X), clf.classes_")
 def class_probability(
     draws: Any, classes: Sequence[Any], rows: Sequence[int] | None = None, predictive: Any = None
 ) -> Figure:
@@ -99,6 +101,7 @@ def class_probability(
     return figure
 
 
+@takes("clf.explain(row)", "label", "against", "value", "log_odds", "lower", "upper", "missing")
 def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
     """Plot the contributions of the values of a row to the log-odds of two classes, as bars.
 
@@ -168,9 +171,6 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
 
 
 def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
-    needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
-    if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
-        raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
     entries = frame.index.get_level_values(-1).tolist()
     if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
         raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
@@ -209,6 +209,7 @@ def _entry(name: Any, value: Any, missing: bool) -> str:
     return f"{plain(name, 24)} = {shown}"
 
 
+@takes("clf.uncertainty(X)", "prediction", "aleatoric", "epistemic")
 def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     """Plot epistemic against aleatoric uncertainty, one point per row.
 
@@ -236,8 +237,6 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('aleatoric: expected entropy given θ [nats]', 'epistemic: entropy that knowing θ removes [nats]')
     """
-    if missing := [name for name in ("prediction", "aleatoric", "epistemic") if name not in frame]:
-        raise ValueError(f"Expected a frame with a column {missing[0]!r}, as uncertainty returns it")
     if not len(frame):
         raise ValueError("Expected at least one row; got none")
     figure, (axes,) = panels_of(1, 7.0, 4.6)

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.inference import scoring
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.scoring import reliability_table
 from bayesnb.model import ESTIMATES
-from bayesnb.plots.panels import FOR, colours_of, legend, marker_of, new_figure, panels_of, plain
+from bayesnb.plots.panels import FOR, colours_of, legend, marker_of, new_figure, panels_of, plain, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+FORECASTS = 'clf.loo(X, y)["probability"], pd.Categorical(y, clf.classes_).codes'
+
+reliability_table = takes(FORECASTS)(scoring.reliability_table)
+
+
+@takes(FORECASTS)
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
     """Plot how often predictions are correct at each confidence, with a histogram of confidences.
 
@@ -69,6 +75,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     return figure
 
 
+@takes("plug_in.predict_proba(X), clf.predict_proba(X), clf.classes_")
 def map_against_bayes(
     plug_in: Any, predictive: Any = None, classes: Sequence[Any] | None = None, estimate: str = "map"
 ) -> Figure:
@@ -142,6 +149,7 @@ def map_against_bayes(
     return figure
 
 
+@takes("design.worth_of_rows(clf, [0, 100, 1000])", "loss")
 def worth_of_rows(found: pd.DataFrame) -> Figure:
     """Plot the expected loss, and the regret of each plug-in, against the number of rows.
 

@@ -520,7 +520,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         if (held := self.__dict__.get("_classifier")) is None:
             check_is_fitted(self)
-        settings = learning.asked_with(self.absent, self.unlabelled, self.random_state)
+        settings = {name: getattr(self, parameter) for name, parameter in learning.SET_AFTER_FIT.items()}
         same = all(getattr(held, name) is value for name, value in settings.items())
         return held if same else replace(held, **settings)
 

@@ -451,6 +451,10 @@ def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema 
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
+SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random_state"}
+"""The classifier fields that can be set after a fit, and the estimator's parameters that set them."""
+
+
 def believed(
     settings: EstimatorParameters,
     before: Classifier | None,
@@ -484,8 +488,8 @@ def believed(
         dependent.require_exact(model)
     require_point(model, settings.estimate)
     posterior = Believed(model.posterior(learned.statistics.arranged(schema.features), draws))
-    others |= asked_with(settings.absent, settings.unlabelled, settings.random_state) | {"declared": declared}
-    made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, **others)
+    others |= {name: getattr(settings, parameter) for name, parameter in SET_AFTER_FIT.items()}
+    made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, declared, **others)
     if before is None or before.dependence is None or settings.dependence is None:
         return made
     if new := schema.features.keys() - before.schema.features.keys():
@@ -497,8 +501,3 @@ def believed(
         )
     held = before.dependence.over(_places(before.classes, classes))
     return made.with_dependence(held.after(learned.counts))
-
-
-def asked_with(absent: str, unlabelled: Any, random_state: Any) -> dict[str, Any]:
-    """The classifier fields that can be set after a fit."""
-    return {"absent": absent, "unlabelled": unlabelled, "seed": random_state}

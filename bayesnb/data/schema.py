@@ -99,8 +99,10 @@ class Schema:
 
     @property
     def raw(self) -> Names:
+        if not self.readings:
+            return self.names
         owner = self.owner
-        return tuple(dict.fromkeys(owner.get(name, name) for name in self.names)) if owner else self.names
+        return tuple(dict.fromkeys(owner.get(name, name) for name in self.names))
 
     @property
     def owner(self) -> dict[Any, Any]:

@@ -219,7 +219,7 @@ def ask_next(
     cost_matrix = None if costs is None else matrix_of(costs, classifier.classes)
     classifier.posterior.warn_of_chains()
     _, data = classifier.schema.read(table, absent="missing")
-    before = classifier.log_joint(data, 1)
+    before = classifier.believed.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]
     log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
     flags = classifier.schema.flags
@@ -274,7 +274,7 @@ def _joint_with_missing(
 ) -> tuple[Array, float]:
     """As :func:`joint_of_cell`, with "missing" as an additional last value."""
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
-    before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
+    before, missing = classifier.believed.log_joint(there, 1)[0], classifier.believed.log_joint(gone, 1)[0]
     _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
     present = np.exp(logsumexp(before) - log_row)
     return np.vstack([present * joint, np.exp(missing - log_row)]), float(present * left_out)
@@ -285,7 +285,7 @@ def _log_joint_of(
 ) -> Callable[[Array], Array]:
     """Return a function that maps possible values of one cell to log p(class, row), (value, class)."""
     x = data[name]
-    if classifier.believed.naive and classifier.plug_in is None:
+    if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.
         family, believed = classifier.posterior.model.features[name], classifier.posterior.features[name]
         others = before - family.log_predictive(believed, x)
@@ -293,7 +293,7 @@ def _log_joint_of(
 
     def log_joint(values: Array) -> Array:
         rows = {**part_of(data, np.zeros(len(values), np.intp)), name: completed(x, column, values)}
-        return classifier.log_joint(rows, len(values))
+        return classifier.believed.log_joint(rows, len(values))
 
     return log_joint
 
@@ -376,7 +376,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     if n > 1:
         classifier.require_one_class_prior("a batch of rows to label")
         classifier.posterior.require_exact("learning a row", "ask for one row at a time, n=1")
-    log_proba = normalize(classifier.log_joint(data, n_rows))
+    log_proba = normalize(classifier.believed.log_joint(data, n_rows))
     held, chosen, told = classifier, [], []
     for _ in range(n):
         if chosen:

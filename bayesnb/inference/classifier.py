@@ -30,7 +30,6 @@ from bayesnb.model import (
     Estimate,
     Evidence,
     ImpossibleRowError,
-    Parameters,
     Posterior,
     Statistics,
 )
@@ -108,16 +107,8 @@ class Classifier(FittedModel):
         return self.believed.estimate
 
     @property
-    def plug_in(self) -> Parameters | None:
-        return self.believed.plug_in
-
-    @property
     def dependence(self) -> Dependence | None:
         return self.believed.dependence
-
-    @property
-    def offset(self) -> Array | float:
-        return self.believed.offset
 
     @property
     def statistics(self) -> Statistics:
@@ -137,26 +128,26 @@ class Classifier(FittedModel):
     def read(self, X: Any) -> tuple[Data, int]:
         """The encoded columns of a table, and its number of rows."""
         table = table_of(X, self.schema)
-        self.require_offset_of(table)
-        self.posterior.warn_of_chains()
+        self.believed.posterior.warn_of_chains()
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
         """The encoded columns of a table that :func:`table_of` returned. Unseen levels, and texts without known words,
         raise a warning.
+
+        Raises
+        ------
+        ValueError
+            If class priors per row do not match the number of rows.
         """
+        if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
+            raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
         for name, feature in self.schema.features.items():
             if feature.text is not None and feature.source[0] in table.place:
                 warn_of_texts(feature.source[0], data[name])
         return data
-
-    def require_offset_of(self, table: Table) -> None:
-        """Raise ``ValueError`` if class priors per row do not match the number of rows of the table."""
-        each = getattr(self.offset, "shape", ())[:1]
-        if each and each != (table.n_rows,):
-            raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
         return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
@@ -193,10 +184,6 @@ class Classifier(FittedModel):
         warn_of_weights(self.schema, sampled)
         return log_joint, labels.codes, sampled
 
-    def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x) of encoded rows by the chosen estimate, (row, class)."""
-        return self.believed.log_joint(data, n_rows)
-
     def __getstate__(self) -> dict[str, Any]:
         # Each dictionary is copied in one step, because another thread may add a cache.
         return _still(vars(self).copy(), {})
@@ -205,7 +192,7 @@ class Classifier(FittedModel):
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        if each := getattr(self.offset, "shape", ())[:1]:
+        if each := np.shape(self.believed.offset)[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
                 "ask the estimator that with_class_prior was asked of"

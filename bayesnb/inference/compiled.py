@@ -214,8 +214,8 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
     a, b = 0.0, 0.5
-    if classifier.plug_in is not None:
-        theta = classifier.plug_in.features[name]
+    if classifier.believed.plug_in is not None:
+        theta = classifier.believed.plug_in.features[name]
         scale = np.sqrt(1 / spread if known else theta["tau"])
         height, m, low = log(scale), theta["mu"], theta["low"]
     elif known:
@@ -242,6 +242,6 @@ def table_of_values(classifier: Classifier, name: Any, feature: Feature, j: int)
     x: Any = np.full(shape, -1, np.intp) if support is LEVELS else np.full(shape, np.nan)
     x[:, j] = np.arange(len(values))
     x = Coded(x, feature.levels) if support is LEVELS else x
-    if classifier.plug_in is None:
+    if classifier.believed.plug_in is None:
         return values, family.log_predictive(classifier.posterior.features[name], x)
-    return values, family.log_likelihood(classifier.plug_in.features[name], x)
+    return values, family.log_likelihood(classifier.believed.plug_in.features[name], x)

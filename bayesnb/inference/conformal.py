@@ -226,7 +226,7 @@ class Conformal:
         if self.scores is None:
             found = full_counts(self.classifier.posterior, self.data, self.labels, data, n, self.by_class)
         else:
-            new = of_every_class(self.classifier.log_joint(data, n))
+            new = of_every_class(self.classifier.believed.log_joint(data, n))
             known = np.broadcast_to(self.scores[:, None], (len(self.scores), new.shape[1]))
             found = counts(known, self.labels.codes, self.labels.weight, new, self.by_class)
         u = self.classifier.generator().random((n, 1)) if smoothed else 1.0
@@ -332,7 +332,7 @@ def conformal(
         )
     data, labels = classifier.encoded(rows)
     if method == "split":
-        scores = nonconformity(classifier.log_joint(data, len(labels)), labels.codes)
+        scores = nonconformity(classifier.believed.log_joint(data, len(labels)), labels.codes)
         return Conformal(classifier, method, by_class, labels, scores, {})
     if not np.allclose(labels.weights(), classifier.statistics.rows):
         raise ValueError(

@@ -161,7 +161,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     seed, rng = seed_of_rows(classifier.seed), classifier.generator()
     believed, offset = (
         classifier.believed.when_given(given),
-        np.broadcast_to(classifier.offset, (n, len(classifier.classes))),
+        np.broadcast_to(classifier.believed.offset, (n, len(classifier.classes))),
     )
     size = classifier.posterior.draw(np.random.default_rng(0)).size
     proba = np.empty((draws, n, len(classifier.classes)))

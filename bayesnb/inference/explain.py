@@ -415,18 +415,17 @@ def explain(
     (total)       None      0.87
     """
     table = table_of(X, classifier.schema)
-    classifier.require_offset_of(table)
     classifier.posterior.warn_of_chains()
     data, n = classifier.encoded_table(table), table.n_rows
     if not n:
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
-    log_joint, labels = classifier.log_joint(data, n), classifier.posterior.labels
+    log_joint, labels = classifier.believed.log_joint(data, n), classifier.posterior.labels
     terms = naive_terms if classifier.believed.naive else weighed_terms
     terms = forest_terms if classifier.believed.of_forests else terms
     terms = drawn_terms if isinstance(classifier.posterior, DrawnPosterior) else terms
     pairs = _contrast(classifier, log_joint, label, against)
-    offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []
+    offset, parts = np.broadcast_to(classifier.believed.offset, log_joint.shape), []
     for a, b in np.unique(pairs, axis=0):
         every = np.flatnonzero((pairs == (a, b)).all(axis=1))
         for cut in slices(len(every), len(every) if terms is naive_terms else BLOCK):

@@ -93,7 +93,7 @@ def fill_in(
     table = table_of(X, classifier.schema)
     classifier.posterior.warn_of_chains()
     _, data = classifier.schema.read(table, absent="missing")
-    joint, index = classifier.log_joint(data, table.n_rows), index_of(X)
+    joint, index = classifier.believed.log_joint(data, table.n_rows), index_of(X)
     found: list[tuple[Family, pd.Series]] = []
     places, not_filled = [], []
     for name, feature in classifier.schema.features.items():

@@ -114,7 +114,7 @@ def predict_interval(
     data, n = classifier.read(X)
     tail = (1 - probability_of_interval(prob)) / 2
     answers, by_formula = answering(classifier, method, draws, given)
-    found, errors = intervals_of(answers, by_formula, data, n, [tail, 0.5, 1 - tail], classifier.offset)
+    found, errors = intervals_of(answers, by_formula, data, n, [tail, 0.5, 1 - tail], classifier.believed.offset)
     notes: dict[str, Any] = {"given": answers.believed.given}
     if not by_formula or not np.isnan(errors).all():
         notes["mcse"] = float(np.nanmax(errors, initial=0.0))

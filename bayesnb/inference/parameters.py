@@ -241,7 +241,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
 
 def _point(classifier: Classifier) -> Parameters:
     classifier.require_one_class_prior("a table of the parameters")
-    return classifier.posterior.point("mean") if classifier.plug_in is None else classifier.plug_in
+    return classifier.posterior.point("mean") if classifier.believed.plug_in is None else classifier.believed.plug_in
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:

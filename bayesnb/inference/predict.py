@@ -27,7 +27,7 @@ def predict(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    log_joint = classifier.log_joint(*classifier.read(X))
+    log_joint = classifier.believed.log_joint(*classifier.read(X))
     normalize(log_joint)
     return classifier.classes[log_joint.argmax(axis=1)]
 
@@ -55,7 +55,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
-    return probabilities(classifier.log_joint(*classifier.read(X)))
+    return probabilities(classifier.believed.log_joint(*classifier.read(X)))
 
 
 @question("its logarithm", "predict")
@@ -75,7 +75,7 @@ def predict_log_proba(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict_log_proba(X[:1]).round(3)
     array([[-0.351, -1.218]])
     """
-    return normalize(classifier.log_joint(*classifier.read(X)))
+    return normalize(classifier.believed.log_joint(*classifier.read(X)))
 
 
 @question("how probable each row is with each class", "predict")
@@ -95,4 +95,4 @@ def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict_joint_log_proba(X[:1]).round(2)
     array([[-3.84, -4.71]])
     """
-    return classifier.log_joint(*classifier.read(X))
+    return classifier.believed.log_joint(*classifier.read(X))

@@ -57,7 +57,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
 
 
 def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
-    theta = classifier.posterior.draw(rng, (n,)) if classifier.plug_in is None else classifier.plug_in.repeated(n)
+    point = classifier.believed.plug_in
+    theta = classifier.posterior.draw(rng, (n,)) if point is None else point.repeated(n)
     drawn = drawn_codes(theta.log_pi, rng)
     codes = drawn if chosen is None else np.full(n, chosen)
     own = theta.at((np.arange(n), codes))

@@ -293,7 +293,7 @@ def sensitivity(
     data, n, index = rows_to_ask(classifier, X, ROWS)
     change, evidence = changes(classifier.posterior, data, n, rule, scaling)
     if by == "row":
-        top = classifier.log_joint(data, n).argmax(axis=1)
+        top = classifier.believed.log_joint(data, n).argmax(axis=1)
         own = change[..., np.arange(n), top].reshape(-1, n).T
         columns = pd.MultiIndex.from_product([PARTS, evidence.index], names=["part", "factor"])
         return pd.DataFrame(own, index=index, columns=columns)

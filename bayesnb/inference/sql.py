@@ -276,8 +276,8 @@ class Query:
             unseen = feature.family.support is LEVELS and classifier.schema.unseen != "error"
             return ["0e0" if unseen else "NULL"] * n
         last, top = COUNTED - 1, densities[-1]
-        if classifier.plug_in is not None:
-            slopes = power * classifier.plug_in.features[of]["log_rate"][:, j]
+        if classifier.believed.plug_in is not None:
+            slopes = power * classifier.believed.plug_in.features[of]["log_rate"][:, j]
             each = zip(top - slopes * last, slopes, strict=True)
             formulas = [f"{number(height)} + {number(slope)} * {{x}}" for height, slope in each]
         else:

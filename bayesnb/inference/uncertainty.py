@@ -97,7 +97,7 @@ def uncertainty(
     1         no    0.4      3.4           0.0
     """
     data, n = classifier.read(X)
-    log_joint, offset = classifier.log_joint(data, n), classifier.offset
+    log_joint, offset = classifier.believed.log_joint(data, n), classifier.believed.offset
     codes, row = log_joint.argmax(axis=1), np.arange(n)
     tail = (1 - probability_of_interval(prob)) / 2
     shares = [tail, 0.5, 1 - tail]

@@ -186,11 +186,10 @@ def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any,
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    if table.sparse and feature.family.reads_sparse:
-        x = sparse.csr_array(table.block(feature.columns), dtype=float)
-        return feature, validated(feature, x, unseen)
-    table.require_dense(feature.family)
-    x = _matrix(table, feature.columns)
+    if table.sparse and not feature.family.reads_sparse:
+        table.require_dense(feature.family)
+    columns = feature.columns
+    x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else _matrix(table, columns)
     if unseen is None and feature.family.whole_rows:
         _require_whole(feature, x)
     return feature, validated(feature, x, unseen)
@@ -294,34 +293,56 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
+    if unseen is None and feature.cuts is None:
+        feature = _with_levels_of(table, feature)
+    large = large_enough(table.n_rows * len(feature.columns))
+    kind = np.min_scalar_type(-max([1, *map(len, feature.levels)])) if large else np.intp
+    codes, of_whole = np.full((table.n_rows, len(feature.columns)), -1, kind), []
     for k, name in enumerate(feature.columns):
         if name not in table.place:
-            columns.append(None)
             continue
         column = table.column(name)
         if feature.cuts is not None:
-            columns.append(feature.cuts[k].codes(column.ordinary()))
+            codes[:, k] = feature.cuts[k].codes(column.ordinary())
             continue
-        values = table.distinct(name)
-        if values:
-            kinds[k] = require_one_kind(name, kinds[k], column.kind)
-        order = feature.family.order_of(k)
-        if unseen is None and order is None:
-            seen = values if column.declared is not None else in_order(values)
-            levels[k] = united(levels[k], tuple(seen))
-            if column.declared is not None:
-                declared[k] = united(declared[k], tuple(seen))
-        place = {level: i for i, level in enumerate(levels[k])}
-        if unseen == "error" or (unseen is None and order is not None):
-            _require_known(column, place, order is not None)
+        if values := table.distinct(name):
+            require_one_kind(name, feature.kinds[k], column.kind)
+        place = {level: i for i, level in enumerate(feature.levels[k])}
+        if unseen == "error":
+            _require_known(column, place, feature.family.order_of(k) is not None)
         elsewhere = place.get(UNSEEN, -1)
-        columns.append(np.array([*(place.get(value, elsewhere) for value in values), -1], np.intp))
-    large = large_enough(table.n_rows * len(feature.columns))
-    kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
-    codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
-    feature = replace(feature, levels=tuple(levels), kinds=tuple(kinds), declared=tuple(declared))
-    return feature, Coded(codes, feature.levels)
+        each = np.array([*(place.get(value, elsewhere) for value in values), -1], kind)
+        if table.whole is None:
+            codes[:, k] = each[column.coded[0]]
+        else:
+            of_whole.append(each)
+    return feature, Coded(_codes_of_whole(table, feature.columns, of_whole) if of_whole else codes, feature.levels)
+
+
+def _with_levels_of(table: Table, feature: Feature) -> Feature:
+    levels, kinds, declared = list(feature.levels), list(feature.kinds), list(feature.declared)
+    for k, name in enumerate(feature.columns):
+        if name not in table.place:
+            continue
+        column = table.column(name)
+        if values := table.distinct(name):
+            kinds[k] = require_one_kind(name, kinds[k], column.kind)
+        if feature.family.order_of(k) is not None:
+            _require_known(column, dict.fromkeys(levels[k]), True)
+            continue
+        levels[k] = united(levels[k], tuple(values if column.declared is not None else in_order(values)))
+        if column.declared is not None:
+            declared[k] = united(declared[k], column.declared)
+    return replace(feature, levels=tuple(levels), kinds=tuple(kinds), declared=tuple(declared))
+
+
+def _codes_of_whole(table: Table, columns: Names, each: Sequence[Array]) -> Array:
+    index = [table.place[name] for name in columns]
+    whole = reading.Whole(table.whole.low[index], table.whole.held[index])
+    places = np.full(whole.held.shape, -1, each[0].dtype)
+    for row, mask, place in zip(places, whole.held, each, strict=True):
+        row[mask] = place[:-1]
+    return reading.codes(table.block(columns), whole, places)
 
 
 def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:
@@ -342,23 +363,6 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
         **found,
         cure=(Cure("unseen", "missing"), Cure("unseen", "new")),
     )
-
-
-def _coded(
-    table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
-) -> Array:
-    if feature.cuts is None and table.whole is not None:
-        index = [table.place[name] for name in feature.columns]
-        whole = reading.Whole(table.whole.low[index], table.whole.held[index])
-        places = np.full(whole.held.shape, -1, kind)
-        for row, mask, place in zip(places, whole.held, columns, strict=True):
-            row[mask] = place[:-1]
-        return reading.codes(table.block(feature.columns), whole, places)
-    codes = np.full((table.n_rows, len(columns)), -1, kind)
-    for k, (name, place) in enumerate(zip(feature.columns, columns, strict=True)):
-        if place is not None:
-            codes[:, k] = place if feature.cuts is not None else place.astype(kind)[table.column(name).coded[0]]
-    return codes
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
@@ -427,7 +431,7 @@ def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     """Encode the columns of a feature; return the feature and the array. With ``unseen=None``, new levels are added to
     the feature.
     """
-    encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
+    encoder = _text if feature.text else _missing if feature.source else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 
 

@@ -222,12 +222,12 @@ class Schema:
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
+        if table.names == self.names:
+            return table
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
-            if table.named:
-                return _renamed(table, self.names)
-            return table if table.names == self.names else replace(table, names=self.names)
+            return _renamed(table, self.names) if table.named else replace(table, names=self.names)
         fitted = set(self.names)
         extra = [name for name in table.names if name not in fitted]
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]

@@ -24,15 +24,26 @@ class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
     ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed.
+    their levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed. The source
+    is a data frame (``named``), an array of numbers (``numeric``), a CSR matrix (``sparse``) or an array of objects.
     """
 
     names: Names
     source: Any
-    n_rows: int
     declares: frozenset[Any] | None = None
     part: bool = False
+    n_rows: int = field(init=False)
+    named: bool = field(init=False)
+    numeric: bool = field(init=False)
+    sparse: bool = field(init=False)
     _columns: dict[Any, Column] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        array = isinstance(self.source, np.ndarray)
+        object.__setattr__(self, "n_rows", self.source.shape[0])
+        object.__setattr__(self, "named", isinstance(self.source, pd.DataFrame))
+        object.__setattr__(self, "numeric", array and self.source.dtype.kind in "biuf")
+        object.__setattr__(self, "sparse", not (array or self.named))
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
@@ -47,7 +58,7 @@ class Table:
             return X
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
             # An array of numbers needs no further checks.
-            return cls(_positions(X.shape[1]), X, len(X))
+            return cls(_positions(X.shape[1]), X)
         if sparse.issparse(X):
             from sklearn.utils import check_array
 
@@ -57,23 +68,19 @@ class Table:
                 # A cell may be stored as several entries, which are summed in a copy, not in the caller's matrix.
                 X = X.copy()
                 X.sum_duplicates()
-            return cls(_positions(X.shape[1]), X, X.shape[0])
+            return cls(_positions(X.shape[1]), X)
         if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
             # Rows as dicts, as from JSON and csv.DictReader. A key that a row lacks is missing in this row.
             X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
+        if isinstance(X, pd.DataFrame):
+            _require_rows(len(X), min_rows)
+            return cls.of_frame(X)
         X = as_objects(in_memory(X))
         if hasattr(X, "num_rows") and hasattr(X, "schema"):
             _require_rows(X.num_rows, min_rows)
             return cls.of_arrow(X)
-        if isinstance(X, pd.DataFrame):
-            _require_rows(len(X), min_rows)
-            _require_names(X.columns)
-            declared = [
-                c for c, dtype in zip(X.columns, X.dtypes, strict=True) if isinstance(dtype, pd.CategoricalDtype)
-            ]
-            return cls(tuple(X.columns), _without_arrow(X), len(X), frozenset(declared))
         # A pandas table does not need narwhals, whose import is a tenth of the time of a command.
         import narwhals.stable.v2 as nw
         from narwhals.exceptions import DuplicateError
@@ -93,7 +100,20 @@ class Table:
             X = np.array(X, object)  # An array of text would also turn the numbers into text.
         dtype = None if getattr(X, "dtype", None) is not None else "numeric"
         X = check_array(X, dtype=dtype, ensure_all_finite=False, ensure_min_samples=min_rows)
-        return cls(_positions(X.shape[1]), X, len(X))
+        return cls(_positions(X.shape[1]), X)
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame) -> Table:
+        """Convert a data frame; columns of Arrow types are copied."""
+        names, declared, source = tuple(frame.columns), [], frame
+        _require_names(names)
+        for k, dtype in enumerate(frame.dtypes):
+            if isinstance(dtype, pd.CategoricalDtype):
+                declared.append(names[k])
+            elif isinstance(dtype, pd.ArrowDtype):
+                source = frame.copy(deep=False) if source is frame else source
+                source.isetitem(k, array_of(frame.iloc[:, k].array.__arrow_array__()))
+        return cls(names, source, frozenset(declared))
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
@@ -102,19 +122,7 @@ class Table:
 
         _require_names(batch.schema.names)
         declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
-        return cls(tuple(batch.schema.names), frame_of(batch), batch.num_rows, declared)
-
-    @property
-    def named(self) -> bool:
-        return isinstance(self.source, pd.DataFrame)
-
-    @property
-    def sparse(self) -> bool:
-        return sparse.issparse(self.source)
-
-    @property
-    def numeric(self) -> bool:
-        return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
+        return cls(tuple(batch.schema.names), frame_of(batch), declared)
 
     def require_dense(self, family: Any) -> None:
         if self.sparse:
@@ -163,11 +171,8 @@ class Table:
     def rows(self, keep: Array) -> Table:
         """The rows that a mask or an array of positions selects; positions may repeat."""
         if keep.dtype != bool:
-            source = self.source.iloc[keep] if self.named else self.source[keep]
-            return replace(self, source=source, n_rows=len(keep))
-        if keep.all():
-            return self
-        return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
+            return replace(self, source=self.source.iloc[keep] if self.named else self.source[keep])
+        return self if keep.all() else replace(self, source=self.source[keep])
 
     def only(self, names: Iterable[Any]) -> Table:
         names = list(names)
@@ -244,14 +249,6 @@ def _cells(values: Any) -> Any:
     return values
 
 
-def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
-    frame = frame.copy(deep=False) if places else frame
-    for k in places:
-        frame.isetitem(k, array_of(frame.iloc[:, k].array.__arrow_array__()))
-    return frame
-
-
 def _require_names(names: Iterable[Any]) -> None:
     names = list(names)
     if len(set(names)) < len(names):
@@ -260,22 +257,16 @@ def _require_names(names: Iterable[Any]) -> None:
     for k, name in enumerate(names):
         if name is None or name is pd.NA or name is pd.NaT or name != name:
             raise ValueError(f"the column at position {k} is named {name!r}, which stands for no name: give it one")
+        if not _is_unicode(name):
+            raise ValueError(
+                f"column {name!r} has half of a character (a lone surrogate) in its name: rename the column"
+            )
+
+
+def _is_unicode(name: Any) -> bool:
     try:
-        "".join(map(_text_of, names)).encode()
-    except UnicodeEncodeError:
-        broken = next(name for name in names if not _is_unicode(_text_of(name)))
-        raise ValueError(
-            f"column {broken!r} has half of a character (a lone surrogate) in its name: rename the column"
-        ) from None
-
-
-def _text_of(name: Any) -> str:
-    return "".join(map(_text_of, name)) if isinstance(name, tuple) else name if isinstance(name, str) else ""
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
+        if isinstance(name, str):
+            name.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return not isinstance(name, tuple) or all(map(_is_unicode, name))

@@ -171,9 +171,9 @@ def _climb(
 ) -> tuple[Posterior, Array, bool, Array]:
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). Instead of the last sum, the
-    conjugate formulas give Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. So the cross-entropy -Σ_i
-    w_i Σ_c r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas replace
+    the last sum by Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. So the cross-entropy -Σ_i w_i Σ_c
+    r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))

@@ -239,7 +239,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield a table's parts: summaries if a streamed table needs no dependence counts, otherwise rows."""
+    """Yield summaries if the table is streamed and needs no dependence counts, otherwise rows."""
     schema = _schema(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -322,7 +322,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    Raise an error if the classifiers count dependence in different cells; with ``keep``, use the counts of ``before``.
+    If the classifiers' dependences count different cells, raise an error or, with ``keep``, use the counts of
+    ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -340,7 +341,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if ``one`` counts the same cells as ``other``, or none."""
+    """True if ``one`` counts no cells, or the same as ``other``."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

@@ -44,7 +44,7 @@ def compare(
     more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
     random_state: int, everything: bool, layout: str, format: Format,
 ) -> int:  # fmt: skip
-    """Compare maximum likelihood, MAP, posterior mean, full Bayes and models with dependence on one table.
+    """Compare maximum likelihood, MAP, posterior mean, full Bayes and dependence models on one table.
 
     DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommended model and
     its score on held-out rows, and ends with the command that fits this model. The output also shows the contributions

@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Facts about parameters (by "module:function" and name) and about questions that are commands."""
+    """Facts about parameters, by "module:function" and name, and about the commands for questions."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

@@ -87,7 +87,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt the advice in a finding to the options for its column."""
+        """Adapt a finding's advice to the ``--feature`` option of its column."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))

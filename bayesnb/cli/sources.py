@@ -131,7 +131,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
     """Open the embedded data set ``data``, otherwise the path. Paths must exist or contain a dot or slash.
 
-    The columns that ``settings`` name must exist. ``names`` are column names that identify a line as the header.
+    Columns named in ``settings`` must exist. ``names`` are column names that identify a line as the header.
     """
     from bayesnb.data.readers import Source
 

@@ -25,9 +25,9 @@ def split(
 ) -> int:
     """Split a table into rows to learn from and rows to score: STEM-train and STEM-test.
 
-    STEM-test gets the same fraction of each class, given by --test. Which rows are drawn depends on their content and
-    on the seed, not on their order. Rows without a class are left out. Rows of CSV and Excel files are written as CSV
-    in UTF-8, with unchanged cells, and rows of all other tables as Parquet.
+    --test is the fraction of each class that goes to STEM-test. Which rows are drawn depends on their content and on
+    the seed, not on their order. Rows without a class are left out. Rows of CSV and Excel files are written as CSV in
+    UTF-8, with unchanged cells, and rows of all other tables as Parquet.
     """
     from bayesnb.data import writers
 

@@ -75,7 +75,7 @@ POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
 
 
 class Measured(NamedTuple):
-    """A number or bound, by decimal mark."""
+    """Number or bound for each decimal mark."""
 
     bound: str
     unit: str

@@ -377,8 +377,8 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Numbers of a dense or sparse table, without the impossible ones if these count as unseen; ``ValueError`` for
-    another number outside the family's support.
+    """Check the numbers of a dense or sparse table. Impossible numbers become NaN if they count as unseen, otherwise
+    they raise ``ValueError``.
     """
     support, accepts = feature.family.support, feature.family.accepts
     if sparse.issparse(x):

@@ -76,7 +76,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move a column's ``Missing`` without a family to the first feature column of its reading."""
+    """Move each ``Missing`` without a family from its column to that column's first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -91,7 +91,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """If ``table`` is a part, drop the features that need all parts.
 
-    A numeric family reads text as numbers or dates; this choice requires all parts.
+    Whether a numeric family reads text as numbers or dates depends on all parts.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -239,7 +239,7 @@ def _indicators(
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """The names of ``columns``, which are positions if the table has no column names."""
+    """The names of ``columns``; tables without column names also accept positions."""
     return tuple(_resolve(table, column) for column in columns)
 
 
@@ -419,8 +419,8 @@ def named_levels(family: Family) -> Names:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature with absent columns is omitted if ``known`` contains
-    one of its columns.
+    Some columns of a bag of words may be absent. Any other incomplete feature is omitted if ``known`` contains one of
+    its columns.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. A missing cell is also missing in the first feature column."""
+        """Names of the feature columns. For a missing cell, the first feature column is also missing."""
         return (column,)
 
     @abstractmethod
@@ -600,7 +600,7 @@ def formats_of(texts: Collection[str]) -> list[str]:
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """The ambiguity of dates in these formats: the order of day and month, the century, or none ("")."""
+    """The ambiguous property of these dates: the order of day and month, the century, or "" (none)."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 
@@ -620,9 +620,9 @@ MOST_OPTIONS = 64
 class Choices(Reading):
     """A column whose cells list several choices, such as "email; phone", read as one column of 0 and 1 per option.
 
-    By default, a column of text is read as ``Choices`` if one of ``; | ,`` or a line break splits the cells into
-    options. Most options must occur in several cells, and the number of options per cell must vary. The feature columns
-    are called "COLUMN=OPTION".
+    By default, a text column is read as ``Choices`` if ``;``, ``|``, ``,`` or a line break separates its options. Most
+    options must occur in several cells, and the number of options per cell must vary. The feature columns are called
+    "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -873,9 +873,7 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that do not fit the reading; ``write`` returns what to write instead of a text, if that is
-    known.
-    """
+    """Warn of cells that do not fit the reading. ``write`` maps a text to its suggested replacement, or ""."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return

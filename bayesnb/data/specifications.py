@@ -74,7 +74,7 @@ class Unlabelled:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of :class:`bayesnb.BayesianNB` without the estimator."""
+    """The parameters of :class:`bayesnb.BayesianNB` as a dataclass."""
 
     features: Any = None
     class_prior: Any = None

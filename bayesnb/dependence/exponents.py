@@ -24,7 +24,7 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is ½ for shapes and for features with a shape, 1 for other features (naive Bayes) and forests, otherwise 0.
+    ``mean`` is ½ for shapes and features with a shape. Other features (naive Bayes) and forests have 1, other terms 0.
     If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent has a
     deviation per class.
     """

@@ -69,7 +69,7 @@ class DrawnTerm:
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
     of the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
-    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the other edges.
+    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the unknown edges.
     """
 
     parents: Array
@@ -88,9 +88,9 @@ class Forests:
     """The posterior of cell probabilities and of forests. Each class has its own forest, or, if ``shared`` is true, all
     classes have the same forest.
 
-    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds counts for single columns, each paired
-    with an extra column of one cell. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is the
-    prior weight of each root; a larger ``beta`` means fewer edges.
+    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds cell counts of single columns, stored as
+    pairs with a one-cell dummy column. ``strength`` is the total concentration a of the cells of a pair. ``beta`` is
+    the prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -184,11 +184,11 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y, n_yx of them v = x. In E, e_x rows have v = x, and e do not. In the numerator, the
-        probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x
-        - 1 + a/K_u). This bound assumes e_x - 1 earlier rows with u = y. Each of the e_x rows has probability at least
-          min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds,
-        the sum over directed forests bounds the exact sum.
+        In B, n_y rows have u = y, n_yx of them v = x. E has e_x rows with v = x and e other rows. In the numerator, the
+        probability of each of the e_x rows is at most
+        max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u). This bound assumes e_x - 1 earlier rows with
+        u = y. Each of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge
+        weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -282,8 +282,8 @@ class Forests:
         If ``left`` is given, the term of a row's own class is computed without this row.
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
-        frequencies in the class. If missing cells have more than ``COMPLETIONS`` combinations of codes, only columns
-        with the largest expected number of edges are averaged over. Edges to the other missing cells are ignored.
+        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
+        the columns with the largest expected number of edges. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -386,7 +386,7 @@ class Forests:
         depend on the other edges (Dawid and Lauritzen 1993). Only the probability of the row's cell in column v is
         needed. This probability has a Beta posterior. If classes ``chosen``, (draw, row), are given, each draw is also
         conditioned on the row and its class. With ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge
-        weights. Missing cells are drawn, and the row itself is counted. With or without ``chosen``, the mean of
+        weights. Missing cells are drawn, and Beta posteriors include the row. With or without ``chosen``, the mean of
         exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
         either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """

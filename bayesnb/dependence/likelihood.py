@@ -25,8 +25,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates that have the same value for all classes. Each covariate has one parameter per class.
 
-    ``cells``, (row, column), are indices into all cells of columns with offsets; -1 if missing. ``numbers``, (row,
-    number), are standardized numbers; 0 if missing.
+    ``cells``, (row, column), are positions among the cells of all columns with offsets; -1 if missing. ``numbers``,
+    (row, number), are standardized; 0 if missing.
     """
 
     cells: Array
@@ -187,7 +187,7 @@ def _information_by_pairs(
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, block d_c of z_c - z_k holds the covariates of class c. Block d_k holds the negated
+    is s_c - s_k. For deviations, z_c - z_k contains the covariates of class c in block d_c. Block d_k holds the negated
     covariates of class k.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]

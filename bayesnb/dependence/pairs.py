@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace each cell's count by the total of its enclosing cell after ``steps`` refinements."""
+        """Replace each cell's count by the total of its coarse cell (``steps`` refinements)."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -113,7 +113,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Positions in ``shapes``, by distinct shape."""
+    """Group positions in ``shapes`` by shape."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -205,8 +205,8 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    Cells of the two columns are refined alternately. A cell's frequency within its parent cell is estimated from the
-    rows in one cell of the other column. With few such rows, the estimate is shrunk towards estimates from coarser
+    Cells of the two columns are refined alternately. For each cell of the other column, a cell's frequency within its
+    parent is estimated from the rows there. With few such rows, the estimate is shrunk towards estimates from coarser
     cells of the other column, ultimately from the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
@@ -329,8 +329,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. Each tuple holds whether the first column is refined, and how often
-    the refined and the other column were refined before.
+    """The order in which two columns are refined. Each tuple holds whether the first column is refined, and two counts
+    of earlier refinements: refined column, other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

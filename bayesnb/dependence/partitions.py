@@ -34,10 +34,10 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions from ``codes`` (column, row), the cells of the rows. Labels are not used.
+        """Draw ``n`` partitions. ``codes``, (column, row), are the cells of the rows. Labels are not used.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Splits on columns with fewer missing cells come first, because a row stops at a split on a missing cell.
+        Splits on columns with fewer missing cells come first, because a missing cell stops a row.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -85,8 +85,8 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
     column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. A real column whose first number is shared gets a second number, computed from the order of its cells.
-    Columns with equal seeds differ only in names or direction (x or -x).
+    number. If a real column shares its first number with another column, its cell order gives a second number. Columns
+    with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -151,7 +151,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        With labels ``left``, the term of each row's own class excludes the row.
+        If ``left`` is given, a row's own-class term excludes this row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

@@ -59,11 +59,11 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """A copy for a layout that begins with the same terms; new parameters are 0."""
+        """Convert to ``other``, a layout that begins with the same terms; new parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Points (draw, parameter) from standardized coordinates ``z``, sorted by their parameters' means."""
+        """Points (draw, parameter) from standardized ``z`` with columns sorted by parameter mean."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -331,7 +331,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
     Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
     the precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and averages
-    the derivatives over each step's Normal.
+    the derivatives over the current Normal.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
     size, last = 0.5, np.inf
@@ -358,7 +358,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 def _inverse_root(precision: Array) -> Array:
     """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. Root rows for shared exponents and the first classes are mostly zero.
+    root starts with n - 1 - i zeros. So rows for shared exponents and the first classes are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

@@ -57,10 +57,10 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column for learned rows, (row, class, term). The row's class uses the posterior
-    without the row. A row changes only the posterior of its class. So the terms for all other classes use the full
-    posterior. The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not
-    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    """The log predictive of each column for learned rows, (row, class, term). Each row is left out of its class's
+    posterior. A row changes only the posterior of its class. So the terms for all other classes use the full posterior.
+    The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not rescaled.
+    ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -243,8 +243,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        For new rows, ``which`` is their number; for learned rows, their labels. The terms of a learned row for its own
-        class are computed without this row.
+        ``which`` is learned rows' labels, or the number of new rows. The terms of a learned row for its own class are
+        computed without this row.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells

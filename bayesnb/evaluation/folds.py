@@ -118,7 +118,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    ``of`` converts the fitted classifier of each fold before it predicts.
+    Before a fold predicts, ``of`` converts its fitted classifier.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
@@ -215,7 +215,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def require_folds(target: Target, cv: Any) -> None:
-    """Raise ``ValueError`` if ``cv`` is neither "loo" nor a number of folds to which each class can be dealt."""
+    """Raise ``ValueError`` unless ``cv`` is "loo" or an integer from 2 to the size of the smallest class."""
     if isinstance(cv, str) and cv == "loo":
         return
     if not isinstance(cv, Integral) or isinstance(cv, bool):

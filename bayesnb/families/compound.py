@@ -114,7 +114,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
-        ``ask(part, own, seen)`` returns the log density of ``seen``, given ``own``, the posterior or θ of ``part``.
+        ``ask(part, own, seen)`` returns the log density of ``seen``. ``own`` is the posterior or θ of ``part``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -532,7 +532,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """For the class ``chosen`` of a row, draw a family per column with probability ∝ weight × density."""
+        """In the row's ``chosen`` class, draw each column's family with probability ∝ weight × density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

@@ -96,8 +96,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. If ``labels`` are given, values are leave-one-out, under each row's own class. NaN if
-            the posterior of the class is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive. With ``labels``, the leave-one-out log predictive under each row's own class. NaN if the
+            posterior of the class is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -228,7 +228,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total
 
     def moment_floor(self, posterior: P, x: Column) -> Array:
-        """The t < 0 above which ``log_moment`` is finite, (row, class)."""
+        """The negative t above which ``log_moment`` is finite, (row, class)."""
         x, _ = self.read(x)
         highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)
         for rows, _, codes, (belief, d, _), known in self._parts(posterior, x):

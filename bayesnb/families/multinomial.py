@@ -149,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """Leave-one-out ``rising`` of each row in its own class at t = 1, (row,); α excludes the row."""
+    """``rising`` at t = 1 in each row's own class, with the row removed from α, (row,)."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)

@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, each prior also counts other classes' rows."""
+        """The prior of each class. If all rows are equal, other classes' rows increase the prior's pseudo-counts."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -177,7 +177,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, after it is removed from ``believed``; new rows have ``weight`` 0.
+    """Log predictive of each row under ``believed`` without the row; ``weight`` is 0 for new rows.
 
     ``distances`` computes ``squares``, the squared distances h. NaN if the posterior without the row is improper.
     """
@@ -197,7 +197,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student``, but Ψ's scatter, shared by all classes, also excludes the row.
+    """Like ``log_student``, but the row is also removed from Ψ's shared scatter.
 
     ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` (row, column) is g. ``weight`` is 0 for rows of
     other classes. The new squared distances are computed with the Sherman-Morrison formula.

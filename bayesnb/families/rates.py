@@ -35,8 +35,8 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
-    Adding two statistics assumes one common rate. The maximum log-likelihood after the addition is the sum of the two
-    separate maxima, minus the loss from using one rate.
+    Adding two statistics assumes one common rate. The new maximum log-likelihood is the sum of the two maxima, minus
+    half the likelihood ratio statistic against one rate.
     """
 
     exposure: Array

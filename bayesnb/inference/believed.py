@@ -234,8 +234,8 @@ class Believed:
         """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
-        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). The mean of
-        draws that are conditioned on the row is replaced by exp(``log_p``), (row, class).
+        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If draws are
+        conditioned on the row, exp(``log_p``), (row, class), replaces their mean.
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -259,7 +259,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise an error for plug-ins with an unknown class, or modes with a sampled feature."""
+    """Reject plug-ins if the model has an unknown class, and modes if features are sampled."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

@@ -54,13 +54,13 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds f and h of ln J: the smallest and largest values that the priors allow, given the share t. J is
-    proportional to p(class, row).
+    """Functions f and h: the smallest and the largest ln J that the priors allow, given the share t. J is proportional
+    to p(class, row).
 
-    ``low`` and ``high``, (row, class), are the terms independent of t in the smallest and the largest ln J. ``own_low``
-    and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
-    column), is the number of learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and
-    ``high`` include the class probabilities.
+    ``low`` and ``high``, (row, class), are the parts of f and h that do not depend on t. ``own_low`` and ``own_high``,
+    (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the
+    number of learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and ``high`` include
+    the class probabilities.
     """
 
     low: Array
@@ -80,7 +80,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The largest ln J under the priors and its derivative, both (..., row, class), at shares t."""
+        """ln J and its derivative at t, (..., row, class), for the largest J under the priors."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

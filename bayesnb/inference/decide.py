@@ -23,8 +23,8 @@ def least_expected_cost(
 ) -> pd.DataFrame:
     """The decision of least expected cost for each row, or no decision if every decision is too expensive.
 
-    ``proba`` is (row, class). ``costs`` hold the cost of each decision (column) for each true class (row, in any
-    order). A gain is a negative cost. Without ``reject_cost``, every row gets a decision.
+    ``proba`` is (row, class). ``costs`` has one column per decision and one row per true class, in any order. A gain is
+    a negative cost. Without ``reject_cost``, every row gets a decision.
 
     Returns
     -------

@@ -110,7 +110,7 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """Return a function for the share of draws in which class ``codes[i]`` is most probable for row i."""
+    """Return a function: the share of draws in which row i's most probable class is ``codes[i]``."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
@@ -134,9 +134,9 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    With ``given="row"``, the mean of the draws is ``predict_proba`` of the estimate "predictive". With a dependence,
-    exponents or forests are drawn too. The parameters of Pólya trees, pairs and joint columns are not drawn but
-    integrated out.
+    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. With a
+    dependence, exponents or forests are drawn too. The parameters of Pólya trees, pairs and joint columns are not drawn
+    but integrated out.
 
     Parameters
     ----------

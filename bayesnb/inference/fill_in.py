@@ -155,7 +155,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     -------
     DataFrame (row, column)
         NaN at missing cells. A bag of words or a vector is one column under the name of its feature. The surprise of a
-        real cell depends on the unit of the column, so compare cells within a column.
+        real number depends on the column's unit, so compare cells within a column.
 
     Raises
     ------

@@ -190,8 +190,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Flip
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
         bound on the number of rows. ``contamination`` is the smallest ε that can change the prediction if every
-        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power of all priors, as in
-        :func:`sensitivity`, that changes the prediction and is nearest to 1.
+        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power nearest to 1 that, applied
+        to all priors as in :func:`sensitivity`, changes the prediction.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def drawn_statistic(
     """Draw the statistic of further rows at a point θ. ``rows``, (class,), is the number of further rows.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If
-    only cells can be drawn directly, ``read`` encodes them, and ``share`` is ignored.
+    cells must be drawn instead, ``read`` encodes them, and ``share`` is ignored.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -244,7 +244,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The optimism of each row's expected loss, (row,), due to exponents that were learned from the row's label."""
+    """The optimism of each row's expected loss, (row,), because exponents were learned from its label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
@@ -259,7 +259,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """Number of further rows that reduces a regret to ``bound``; infinity if ``sizes[-1]`` are too few."""
+    """Number of further rows that reduces a regret to ``bound``; infinity if above ``sizes[-1]``."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(price <= bound))

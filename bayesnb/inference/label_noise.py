@@ -102,8 +102,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The p_i determine how many correct labels are expected to be improbable. If
-    more labels are improbable than expected, the excess is attributed to wrong labels.
+    some right labels are improbable too. The p_i give the expected number of improbable correct labels. If more labels
+    are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
     ------

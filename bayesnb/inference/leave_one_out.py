@@ -48,8 +48,8 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        Sample a feature again without the row if its importance weights are unreliable. Sampling again takes as long as
-        a fit of the column.
+        Sample a feature again without the row if its importance weights are unreliable. This takes as long per row as
+        fitting the column.
 
     Returns
     -------

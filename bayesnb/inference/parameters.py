@@ -208,8 +208,8 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Raises
     ------
     ValueError
-        If the log-odds are not linear. Possible causes are class-specific Gaussian variances with ``quadratic=False``,
-        and a posterior predictive that is not a plug-in (use ``estimate="mean"``).
+        If the log-odds are not linear. Class-specific Gaussian variances need ``quadratic=True``. If the posterior
+        predictive is not a plug-in, use ``estimate="mean"``.
 
     References
     ----------

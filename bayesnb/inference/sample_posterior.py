@@ -79,7 +79,7 @@ def sample_posterior(
     -------
     DataTree
         The groups, variables and coordinates do not depend on the sampler. The groups are ``posterior``,
-        ``sample_stats`` and ``constant_data``; ``prior`` and ``log_prior`` if all priors are proper; and, given rows,
+        ``sample_stats`` and ``constant_data``. ``prior`` and ``log_prior`` exist if all priors are proper. Rows add
         ``observed_data``, ``log_likelihood``, predictive groups, and the separate trees ``joint`` and ``columns``.
         ``docs/how-to/two-roads.md`` describes each group.
 

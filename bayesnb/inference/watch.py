@@ -484,8 +484,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
-    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. For a column without
-    levels declared by its type or family, √n of each class's n learned rows are set aside. Levels absent from the
+    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If neither a column's
+    type nor its family declares its levels, √n of each class's n learned rows are set aside. Levels absent from the
     set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples
@@ -544,7 +544,7 @@ def _are_declared(feature: Feature, place: int) -> bool:
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
-    """The reader of a column in class ``c`` (None: all classes); ``None`` if the column cannot be watched."""
+    """The reader of a column in class ``c``; ``None`` if it cannot be watched. ``c=None`` means all classes."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]

@@ -1,7 +1,7 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Most loops (:func:`loop`) have an equivalent in numpy. Loops release the GIL and are called with contiguous arrays. A
-loop obeys the rules of IEEE arithmetic, because NaN marks a missing value. Blocks depend only on the shape of a table,
+Most loops (:func:`loop`) have an equivalent in numpy. Loops release the GIL and are called with contiguous arrays.
+Loops are compiled without ``fastmath``, because NaN marks a missing value. Blocks depend only on the shape of a table,
 and the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
 """
 
@@ -99,8 +99,8 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def either(loop: Loop, in_numpy: Callable, cells: float) -> Callable:
-    """The compiled loop if it is :func:`worthwhile`, or has run before with arguments of the same types; otherwise its
-    bit-identical numpy form.
+    """Choose a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` or already run
+    with these argument types.
     """
     if worthwhile(cells):
         return loop

@@ -234,7 +234,7 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
 
 
 def gather(codes: Array | None, table: Array) -> Array:
-    """The sum over columns of the entries of ``table`` at each row's values, (..., row, class).
+    """Look up the codes of each row in ``table``, and sum over columns, (..., row, class).
 
     Parameters
     ----------

@@ -355,7 +355,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode or mean of the parameters. The mode is joint within each factor."""
+        """The posterior mode or mean of the parameters. The mode maximizes each factor's joint density."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -525,7 +525,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        ``point`` is given, a shared prior stays as learned from all rows.
+        ``point`` is given, the shared prior learned from all rows is used.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

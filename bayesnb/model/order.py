@@ -28,12 +28,12 @@ class Order:
     """Row keys that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the number of rows with the same value in the column. In a numeric column, the hash
-    also includes the numbers of rows with smaller and larger values; x and -x get equal hashes. The key of a column is
+    also includes the counts of rows with smaller and larger values; x and -x get equal hashes. The key of a column is
     the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash of
     a cell combines the keys of the cell and its column. Then each cell's key is combined with the sum of the keys of
-    all rows that share its value in the column. Keys of rows and of cells are recomputed alternately (colour
-    refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A
-    row of weight 2 counts as two rows.
+    the rows with this value in the column. Keys of rows and of cells are recomputed alternately (colour refinement,
+    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A row of
+    weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose a numeric column's low or high end from row keys; True means the high end. For ``x`` and ``-x``, the
-        chosen end has the same rows.
+        """Choose one end of a numeric column, based on row keys; True means the high end. Negating ``x`` gives the
+        opposite end, which holds the same rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -104,7 +104,7 @@ class Order:
         """Draw rows at random, but not more than ``most``; return their positions, weights and ranks in random order.
 
         If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
-        equal rank alike. Renaming columns or levels, or negating numeric columns, makes such rows equal.
+        equal rank alike. Such rows differ at most in column names, level names, or signs.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -182,7 +182,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, hash two sums, over lower and over higher cells, regardless of their order."""
+    """For each cell, hash the unordered pair of sums over lower cells and over higher cells."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

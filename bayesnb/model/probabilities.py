@@ -86,7 +86,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Convert the row positions in errors about a part of a table to positions in the whole table."""
+    """In an ``ImpossibleRowError``, convert row positions in a part to positions in the whole table."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -210,7 +210,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The error raised by the function ``what``."""
+        """The error for the function named ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

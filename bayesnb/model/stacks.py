@@ -44,9 +44,7 @@ def _joined(names: Sequence[Any], each: Sequence[Parts]) -> list[Any]:
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
-    """Group features with equal specifications, if their arrays in ``known`` have equal shapes apart from the number of
-    columns.
-    """
+    """Group features with equal specifications, if shapes in ``known`` differ only in the column axis."""
     if len(features) == 1:
         return [Stack(family, [name], known) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
@@ -108,7 +106,7 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """Answers of :func:`each` by feature, ordered as the first mapping in ``Stack.known`` or ``given``. Each result of
+    """Answers of :func:`each` by feature, ordered as in ``Stack.known[0]``, otherwise ``given[0]``. Each result of
     ``ask`` must have as many columns as the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}

@@ -186,9 +186,9 @@ class Prior(Belief):
 
     L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
     if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
-    leave no correct digit. With t = 1 and the d of one row, ``posterior.along`` is the log predictive. With t = 1 and
-    the d of all learned rows, ``prior.along`` is the log evidence. Both values omit ln h, which does not depend on θ.
-    The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
+    leave no correct digit. With t = 1 and one row's increments d, ``posterior.along`` is the log predictive. For all
+    learned rows and t = 1, ``prior.along`` is the log evidence. Both values omit ln h, which does not depend on θ. The
+    first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
     to the shape of the data.

@@ -62,7 +62,7 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` holds each node's log evidence if it stops, ``own`` if it splits, (..., node); their first two derivatives
+    Each node's log evidence, (..., node), is ``near`` if it stops, ``own`` if it splits. Their first two derivatives
     may follow. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
@@ -217,8 +217,8 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share over all classes. The strength s is
-    ``strength`` · ``growth``^d if the node splits, and ``near`` (far larger) if it stops. See
+    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share over all classes. If the node splits,
+    the strength s is ``strength`` · ``growth``^d. Otherwise, s is ``near``, by default 10,000. See
     ``docs/theory/polya-tree.md``.
 
     Parameters

@@ -63,7 +63,7 @@ class Gamma(Prior):
 
     @classmethod
     def learned(cls) -> Gamma:
-        """A prior worth α events at the whole column's rate, with α estimated from the evidence.
+        """A prior worth α events at the column's pooled rate, with α estimated from the evidence.
 
         All columns of a feature share α. The hyperprior is ``ln α ~ Normal(0, 1)``.
         """

@@ -69,8 +69,8 @@ class Nodes:
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
         """Draws of μ and λ, given the log weights (λ, μ) of all nodes and uniform random numbers ``u`` (3, draw).
 
-        λ is drawn first. Then μ is drawn with the weights at a random neighbouring λ node. Between nodes, the logarithm
-        of the density is interpolated linearly.
+        λ is drawn first. Then a neighbouring λ node is drawn, and μ from this node's weights. Between nodes, the
+        logarithm of the density is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -81,7 +81,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes. Return the node below, and the fraction of the step, both (draw,)."""
+    """Draw positions between nodes. Return each position's lower node and fraction of a step, both (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, after adding ``more`` rows to the interval at ``centre``."""
+    """Integration nodes of one class and column, with weight ``more`` added to the interval at ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -304,7 +304,7 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights (row, λ, μ) given ``more``, and ln P(interval) or ``None``."""
+        """Yield, given counts ``more``: nodes, rows, log weights (row, λ, μ), ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]
@@ -364,7 +364,7 @@ class RoundedNormal(Prior):
     unit : array (class, column)
         The length of each interval.
     middle : array (class, column)
-        Middle of the interval minus the value: unit / 2, or 0 if values are rounded to the nearest.
+        Interval middle minus value: 0 if values are rounded to the nearest unit, otherwise unit / 2.
     value, count : arrays (class, column, level)
         Distinct values, padded with NaN, and their weights.
     """

@@ -90,7 +90,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """A prior worth ``rows`` rows with each column's overall mean and variance, without correlations.
+        """A prior worth ``rows`` rows: each column's overall mean and variance, and no correlations.
 
         The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """

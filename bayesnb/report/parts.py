@@ -211,6 +211,6 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
-    """List the counts of at most ``most`` classes as text."""
+    """List the counts of up to ``most`` classes as text."""
     each = [f"{label} {n:,.10g}" for label, n in counts.items()]
     return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

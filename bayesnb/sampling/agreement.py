@@ -1,6 +1,6 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
-Differences of parameters, factors p(x_f | c, D) and class predictives are divided by their Monte Carlo standard errors.
+For parameters, factors p(x_f | c, D) and class predictives, differences are divided by Monte Carlo standard errors.
 p(c, x | θ) is averaged over draws before it is normalized.
 """
 

@@ -1,7 +1,7 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-Starting points and scales do not change the distribution that NUTS samples, so an error in the closed form would still
-be detected.
+NUTS samples the same distribution from any starting points and scales, so the check still detects errors in the closed
+form.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the predictive and log-likelihood groups in ``wanted``; with "columns", also per-column groups.
+    """Make the ``wanted`` predictive and log-likelihood groups; "columns" adds per-column groups.
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
     ``loo`` estimates p(y_i | x_i, all other rows).
@@ -266,7 +266,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells of rows with classes ``codes``, ([draw,] row), as ``x_…``, (chain, draw, row[, feature])."""
+    """Draw cells for rows of classes ``codes``, ([draw,] row); ``x_…`` is (chain, draw, row[, feature])."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.

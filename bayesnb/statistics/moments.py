@@ -5,9 +5,9 @@ scatter of a set of rows:
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
-Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean increases
-the scatter's relative rounding error by a factor of about k² / n. Unlearning keeps nine digits of the scatter for rows
-within about 1e10 √n standard deviations of the mean (plain floats: 3e3 √n). Every statistic stores a bound on the
+Each number is stored as two floats (see ``two_floats``). If a row lies k standard deviations from the mean, unlearning
+it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter for
+rows within about 1e10 √n standard deviations of the mean (plain floats: 3e3 √n). Every statistic stores a bound on the
 rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
@@ -124,7 +124,7 @@ class Centred(Statistic):
         return self.n
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean, its low-order part, and population variance, per column, over all classes; NaN without data."""
+        """Mean (two floats) and population variance, per column, over all classes; NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n

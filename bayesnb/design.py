@@ -6,6 +6,6 @@ Written by ``python -m bayesnb.inference`` from the table in ``inference.questio
 
 from bayesnb.inference.ask import ask_next, label_next
 from bayesnb.inference.further_rows import worth_of_rows
-from bayesnb.inference.price import plug_in_price
+from bayesnb.inference.regret import plug_in_regret
 
-__all__ = ["ask_next", "label_next", "plug_in_price", "worth_of_rows"]
+__all__ = ["ask_next", "label_next", "plug_in_regret", "worth_of_rows"]

@@ -24,8 +24,7 @@ from bayesnb.wording import Cure, RefusedError
 class PriorModel:
     """The model before any data.
 
-    ``prior`` holds the priors as a :class:`Posterior` given no rows. ``statistics`` of a table only set the scale of
-    the priors.
+    ``prior`` is the :class:`Posterior` given no rows. The ``statistics`` of the table only set the scale of its priors.
     """
 
     prior: Posterior

@@ -118,6 +118,16 @@ def test_no_absolute_value_in_a_docstring_reads_as_a_substitution():
     assert wrong == []
 
 
+def test_each_entry_of_a_section_begins_on_a_line_of_its_own():
+    # Otherwise it is read as a sentence of the description above, and its parameter is not documented.
+    wrong = []
+    for path in (ROOT / "bayesnb").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for section in re.findall(r"(?:Parameters|Attributes)\n +-+\n((?: +\S.*\n)+)", text):
+            wrong += [(path.name, found) for found in re.findall(r"(?<=[.:;)]) (\w+(?:, \w+)* : \w.*)", section)]
+    assert wrong == []
+
+
 def test_each_line_of_a_see_also_names_objects_or_continues_the_text_above():
     # The parser of numpydoc fails otherwise, and Sphinx leaves the whole object out.
     wrong = []

@@ -330,7 +330,7 @@ def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well
     )
     found = comparison(BayesianNB(Categorical()), X, y, dependence=())
     assert found.best == "mle"
-    assert found.table.loc["mle", "price"] == np.inf
+    assert found.table.loc["mle", "regret"] == np.inf
     assert found.worse == ["mean", "predictive"]
     assert found.recommended == "predictive"
     gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
@@ -413,7 +413,7 @@ def test_a_comparison_is_a_flat_frame_with_the_intervals_of_its_scorecards():
     never = {name: np.isneginf(each[row, found.codes]).sum() for name, each in found.answers.items()}
     assert frame["impossible"].to_dict() == never
     assert never["mle"] > 0
-    assert_allclose(frame["regret"].astype(float), found.table["price"].astype(float))
+    assert_allclose(frame["regret"].astype(float), found.table["regret"].astype(float))
 
 
 def test_a_comparison_prints_as_text_latex_html_and_a_picture():

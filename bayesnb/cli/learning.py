@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    The exponents of a --dependence are learned from a random sample of the rows, drawn while the table is read.
+    Exponents (--dependence) are learned from a random sample of the rows, drawn while the table is read.
     """
     from bayesnb import learning
     from bayesnb.data import engines

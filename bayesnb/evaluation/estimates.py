@@ -18,7 +18,7 @@ from bayesnb.dependence.exponents import NAMED, DependenceName, Exponents, named
 from bayesnb.dependence.learning import FEW, FOLDS, WEIGHTED
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.price import expected_losses, prices
+from bayesnb.inference.regret import expected_losses, regrets
 from bayesnb.inference.scorecard import HeldOut, Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.learning import EstimatorParameters
@@ -98,7 +98,7 @@ class Comparison:
         Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
         per row. Except for the default, no plug-in with infinite regret is recommended.
         """
-        sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
+        sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:
             sound = [each for each in sound if self._clearly_better(each, self.default)]
         if not sound:
@@ -118,7 +118,7 @@ class Comparison:
         model.
         """
         gap, se = self._behind(name, "predictive")
-        price = float(self.table.loc[name, "price"])
+        regret = float(self.table.loc[name, "regret"])
         never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
         way = "higher" if gap > 0 else "lower"
         held = Message(
@@ -131,8 +131,8 @@ class Comparison:
             held = Message(
                 "gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes)
             )
-        expected = Message("if the model is right, it costs {price:.3f} nats per row", price=price)
-        if price == np.inf:
+        expected = Message("if the model is right, it costs {regret:.3f} nats per row", regret=regret)
+        if regret == np.inf:
             expected = Message("its worst case is unbounded, because it gives some values probability 0")
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
@@ -200,7 +200,7 @@ class Comparison:
             ends = {"": "value", "_lower": "lower", "_upper": "upper"}
             lines[name] = {f"{s}{end}": float(card.loc[s, column]) for s in SHOWN for end, column in ends.items()}
             lines[name] |= {key: float(line[key]) for key in ("difference", "se_difference")}
-            lines[name]["regret"] = float(line.get("price", np.nan))
+            lines[name]["regret"] = float(line.get("regret", np.nan))
             log_p = own(log_proba_of(self.answers[name]), self.codes)
             lines[name]["impossible"] = float(np.isneginf(log_p).sum())
         frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
@@ -332,8 +332,8 @@ def compare_estimates(
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus the smallest mean log loss, and its standard error ``se_difference``
-        from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``,
-        the regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
+        from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes;
+        ``regret``, the regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
 
     Examples
     --------
@@ -466,7 +466,7 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
         stated, full = (np.exp(log_proba_of(each)) for each in (answer, predictive))
         columns["from_predictive"] = float(np.abs(stated - full).max())
         if name in ESTIMATES:
-            columns["price"] = float(prices(stated, full, expected_losses("log loss")).mean())
+            columns["regret"] = float(regrets(stated, full, expected_losses("log loss")).mean())
     return columns
 
 

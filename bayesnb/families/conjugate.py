@@ -73,7 +73,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The parameter increments d and the ln h of a statistic, (class[, column])."""
+        """For a statistic: increments d of the parameters, and ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:

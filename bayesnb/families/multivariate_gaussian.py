@@ -177,7 +177,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row under ``believed`` without the row; ``weight`` is 0 for new rows.
+    """Log predictive of each row after its removal from ``believed``; new rows have ``weight`` 0.
 
     ``distances`` computes ``squares``, the squared distances h. NaN if the posterior without the row is improper.
     """

@@ -204,8 +204,8 @@ def ask_next(
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB().fit(X, y)
     >>> costs = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
-    >>> price = {"outlook": 0.2, "temperature": 0.1, "humidity": 0.1}
-    >>> design.ask_next(clf, {"wind": ["strong"]}, costs, price).round(3)
+    >>> paid = {"outlook": 0.2, "temperature": 0.1, "humidity": 0.1}
+    >>> design.ask_next(clf, {"wind": ["strong"]}, costs, paid).round(3)
                  information  saving  cost   gain
     column
     outlook            0.063   0.251   0.2  0.051
@@ -251,9 +251,9 @@ def ask_next(
                 columns[column]["saving"] = saving(joint, cost_matrix)
     found = pd.DataFrame.from_dict(columns, orient="index", columns=["information", *["saving"] * (costs is not None)])
     found = found.rename_axis("column")
-    prices = _prices(classifier, feature_costs, costs, found.index)
+    paid = _checked_feature_costs(classifier, feature_costs, costs, found.index)
     if costs is not None:
-        found["cost"] = prices
+        found["cost"] = paid
         found["gain"] = found["saving"] - found["cost"]
     found = found.sort_values("information" if costs is None else "gain", ascending=False, kind="stable")
     found.attrs |= {"entropy": float(entr(np.exp(log_proba)).sum()), "left_out": left_out, "not_asked": not_asked}
@@ -298,7 +298,7 @@ def _log_joint_of(
     return log_joint
 
 
-def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.Index) -> list[float]:
+def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.Index) -> list[float]:
     if feature_costs is None:
         return [0.0] * len(asked)
     if costs is None:
@@ -306,17 +306,17 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
             "feature_costs are subtracted from what an answer saves, and without costs there is no saving: pass costs "
             "as for decide, in the same unit"
         )
-    prices = dict(feature_costs)
-    for name, price in prices.items():
+    paid = dict(feature_costs)
+    for name, price in paid.items():
         if name not in classifier.schema.names:
             raise ValueError(
                 f"feature_costs: column {name!r} was not fitted; the columns are {list(classifier.schema.names)}"
             )
         if not isinstance(price, Real) or isinstance(price, bool) or not np.isfinite(float(price)):
             raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {price!r}")
-    if missing := [name for name in asked if name not in prices]:
+    if missing := [name for name in asked if name not in paid]:
         raise ValueError(f"feature_costs: Expected the cost of each missing column; got none for {missing[0]!r}")
-    return [float(prices[name]) for name in asked]
+    return [float(paid[name]) for name in asked]
 
 
 @question(

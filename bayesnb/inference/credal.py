@@ -142,13 +142,13 @@ def _upper(bounds: Bounds) -> Array:
     shape, c = (classes, n, classes), np.arange(classes)  # (c, row, k)
     others = ~np.eye(classes, dtype=bool)[:, None]
 
-    def log_price(t: Array) -> Array:
+    def log_slope(t: Array) -> Array:
         value, slope = bounds.f(t)
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
         """Find the shares t for μ. Return arrays (c, row): whether μ is too small, and the log-odds against class c."""
-        low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
+        low, high = _bisected(lambda t: log_slope(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
         rest = 1 - t.sum(axis=-1)
@@ -157,7 +157,7 @@ def _upper(bounds: Bounds) -> Array:
         with np.errstate(invalid="ignore"):
             return (rest < 0) | (log_mu - value < log(slope)), value - best
 
-    ends = [np.where(others, log_price(np.full((1, 1, classes), end)), np.nan) for end in (1.0, 0.0)]
+    ends = [np.where(others, log_slope(np.full((1, 1, classes), end)), np.nan) for end in (1.0, 0.0)]
     finite = np.where(np.isfinite(ends), ends, np.nan)
     most = np.nan_to_num(np.fmax.reduce(finite[1], axis=-1)) + 1.0
     least = np.minimum(np.nan_to_num(np.fmin.reduce(finite[0], axis=-1)) - 50.0, most - 100.0)

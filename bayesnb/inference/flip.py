@@ -47,7 +47,7 @@ class Patterns:
     #
     #     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
     #
-    # ``docs/theory/price-of-a-plug-in.md`` has the bounds.
+    # ``docs/theory/regret-of-a-plug-in.md`` has the bounds.
     agrees: Array
     present: Array
     members: list[Array]

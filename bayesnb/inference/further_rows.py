@@ -23,8 +23,8 @@ from bayesnb.families.trials import BinaryCounts, CategoryCounts
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.price import Costs, expected_losses, prices, stated_by
 from bayesnb.inference.questions import question
+from bayesnb.inference.regret import Costs, expected_losses, regrets, stated_by
 from bayesnb.inference.sample import drawn_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
@@ -95,7 +95,7 @@ def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: 
         "lower": "lower end of the band of the mean loss",
         "upper": "upper end of the band of the mean loss",
         "saving": "expected decrease in loss",
-        "price": "expected increase in loss of each plug-in over full Bayes",
+        "regret": "expected increase in loss of each plug-in over full Bayes",
     },
 )
 def worth_of_rows(
@@ -119,7 +119,7 @@ def worth_of_rows(
         The learned rows. Each learned row is predicted by the posterior given all other rows. Further rows are copies
         of learned rows, unless there is a ``dependence``. If ``X`` is None, all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        The loss of acting on class probabilities, as in :func:`plug_in_price`.
+        The loss of acting on class probabilities, as in :func:`plug_in_regret`.
     bound : float
         The largest regret that does not matter, in the unit of ``costs``.
     draws : int
@@ -133,8 +133,8 @@ def worth_of_rows(
     -------
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the mean loss of predicted
-        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss, and
-        ``price`` the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows
+        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss. Each
+        ``regret`` the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows
         after which the regret stays at most ``bound``, or infinity.
 
     Raises
@@ -185,7 +185,7 @@ def worth_of_rows(
     excess = np.zeros(0) if known is None else _optimism(full, *known, expected)
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN if a plug-in does not exist.
-    price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
+    regret = np.full((len(plug_ins), draws, len(sizes)), np.nan)
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
         further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
@@ -216,15 +216,15 @@ def worth_of_rows(
                 with suppress(BoundaryError, ImproperError):
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
-                    price[m, k, step] = prices(stated_by(plugged, data, rows), predictive, expected).mean()
+                    regret[m, k, step] = regrets(stated_by(plugged, data, rows), predictive, expected).mean()
     # If values are exchangeable, the next value is below such a quantile of the others with exactly its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
     if not full.naive:
         del columns["lower"], columns["upper"]
-    columns |= {f"price of {name}": price[m].mean(0) for m, name in enumerate(plug_ins)}
+    columns |= {f"regret of {name}": regret[m].mean(0) for m, name in enumerate(plug_ins)}
     found = pd.DataFrame(columns, index=pd.Index(sizes, name="more"))
-    needed = {m: rows_needed(learned, np.array(sizes), columns[f"price of {m}"], bound) for m in plug_ins}
+    needed = {m: rows_needed(learned, np.array(sizes), columns[f"regret of {m}"], bound) for m in plug_ins}
     found.attrs |= {"prob": share, "bound": bound, "learned": learned, "rows_needed": needed}
     return found
 
@@ -258,19 +258,19 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     return found
 
 
-def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
+def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
     """Number of further rows that reduces a regret to ``bound``; infinity if above ``sizes[-1]``."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
-    above = np.flatnonzero(~(price <= bound))
+    above = np.flatnonzero(~(regret <= bound))
     if not len(above):
         return float(sizes[0])
     last = above[-1]
     if last == len(sizes) - 1:
         return np.inf
-    if not np.isfinite(price[last]) or price[last + 1] == 0:
+    if not np.isfinite(regret[last]) or regret[last + 1] == 0:
         return float(sizes[last + 1])
-    n, p = np.log(learned + sizes[last : last + 2]), np.log(price[last : last + 2])
+    n, p = np.log(learned + sizes[last : last + 2]), np.log(regret[last : last + 2])
     rows = np.exp(n[0] + (np.log(bound) - p[0]) * (n[1] - n[0]) / (p[1] - p[0])) - learned
     # Rounding errors must not add a row.
     return float(np.ceil(rows - 1e-9 * rows))

@@ -275,7 +275,7 @@ def sampled_exponents(
     y: Any,
     sample_weight: Any,
 ) -> DataTree:
-    """Draws of the exponents as a tree, given the terms of the rows from which the exponents were learned.
+    """A DataTree of exponent draws, given the terms of the rows from which the exponents were learned.
 
     Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
     """

@@ -218,8 +218,8 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. On output, ``known`` counts the rows that continue to a child. ``of_node``, ``of_known`` and ``below`` (tree,
-    node) are the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the sum of ``alpha``
+    node. On output, ``known`` counts the rows that continue to a child. The log evidence, (tree, node), is ``of_node``
+    for ``counts``, ``of_known`` for ``known``, and ``below`` over all prunings. ``strength`` is the sum of ``alpha``
     (class,).
     """
     for t in range(len(column)):

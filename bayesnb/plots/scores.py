@@ -172,7 +172,7 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     >>> clf = BayesianNB(random_state=0).fit(X, y)
     >>> figure = worth_of_rows(design.worth_of_rows(clf, [0, 40, 400], draws=20))
     >>> figure.axes[1].get_ylabel()
-    'price beside full Bayes'
+    'regret beside full Bayes'
     """
     rows = found.index.to_numpy() + found.attrs["learned"]
     figure, (left, right) = panels_of(2, 4.8, 3.6)
@@ -185,13 +185,13 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
         title="full Bayes" + f", with the {found.attrs['prob']:.0%} band" * banded,
     )  # fmt: skip
     entries = []
-    for k, estimate in enumerate(name for name in ESTIMATES if f"price of {name}" in found):
-        price, colour = found[f"price of {estimate}"], colours_of(4)[k + 1]
-        if (price[np.isfinite(price)] > 0).any():
-            right.plot(rows, price, color=colour, marker=marker_of(k), ms=5)
+    for k, estimate in enumerate(name for name in ESTIMATES if f"regret of {name}" in found):
+        regret, colour = found[f"regret of {estimate}"], colours_of(4)[k + 1]
+        if (regret[np.isfinite(regret)] > 0).any():
+            right.plot(rows, regret, color=colour, marker=marker_of(k), ms=5)
             entries.append((ESTIMATES[estimate].label, colour, marker_of(k)))
     right.axhline(found.attrs["bound"], color="0.6", lw=1, ls="--")
-    right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="price beside full Bayes", title="plug-ins")
+    right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="regret beside full Bayes", title="plug-ins")
     for axes in (left, right):
         axes.minorticks_off()
         axes.set_xticks(rows, [f"{n:,.0f}" for n in rows])

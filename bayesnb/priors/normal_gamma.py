@@ -210,7 +210,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalGamma:
-        """A prior worth ``rows`` rows with the mean and variance of the whole column."""
+        """A prior with the mean and variance of the whole column, worth ``rows`` rows."""
         return cls(None, rows, rows / 2, None)
 
     @classmethod

@@ -120,7 +120,7 @@ def estimates(compared: Comparison) -> Section:
             "Brier": score["brier"],
             "ECE": score["ece"],
             "AUC": score["auc"],
-            "price": written(score.get("price", np.nan), 4 if many else 3),
+            "regret": written(score.get("regret", np.nan), 4 if many else 3),
             "impossible rows": score.get("impossible", 0) or None,
         }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate").dropna(axis=1, how="all")
@@ -131,10 +131,10 @@ def estimates(compared: Comparison) -> Section:
     text = (
         f"Rows held out by {compared.how['predictive']}. {verdict} right in %: accuracy, with its {compared.prob:.0%} "
         "interval. behind the best: mean difference in log loss from the best line, and its standard error, from the "
-        "differences of the same rows. price: expected increase in log loss over full Bayes (predictive), if the model "
-        "is right."
+        "differences of the same rows. regret: expected increase in log loss over full Bayes (predictive), if the "
+        "model is right."
     )
-    plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
+    plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
     absent = compared.absent.items()
     notes += [Message("{name} has no score: {error}.", name=name, error=error) for name, error in absent]
@@ -174,7 +174,7 @@ def more_rows(found: pd.DataFrame) -> Section:
         for name, rows in found.attrs["rows_needed"].items()
     )
     band = f", with its {found.attrs['prob']:.0%} band" if "lower" in found else ""
-    text = f"The loss is in nats{band}. A price is at most {found.attrs['bound']:g} nats: {needed}."
+    text = f"The loss is in nats{band}. The regret is at most {found.attrs['bound']:g} nats: {needed}."
     return replace(made, title=MORE, parts=[*made.parts, text])
 
 

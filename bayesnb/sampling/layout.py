@@ -231,7 +231,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Convert draws of parameters to block variables, (draw, class, ...)."""
+    """Convert parameter draws to variables of ``blocks``, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}

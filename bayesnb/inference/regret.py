@@ -48,7 +48,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
     return expected
 
 
-def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
+def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
     """Regret of predicting ``stated`` instead of ``predictive``, (row,); infinite if ``stated`` is all 0."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
@@ -62,7 +62,7 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")
-def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
+def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
     """Regret of each plug-in: its expected loss per row minus the expected loss of full Bayes.
 
     The regret assumes that the model is right. To compare log losses on held-out rows, use :func:`bayesnb.compare`.
@@ -97,7 +97,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     --------
     >>> from bayesnb import BayesianNB, datasets, design
     >>> X, y = datasets.heights()
-    >>> design.plug_in_price(BayesianNB().fit(X, y), X).mean().round(4)
+    >>> design.plug_in_regret(BayesianNB().fit(X, y), X).mean().round(4)
     mle     0.0057
     map     0.0006
     mean    0.0015
@@ -105,7 +105,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     """
     expected = expected_losses(costs, classifier.classes)
     if X is None:
-        classifier.require_one_class_prior("the price of a plug-in")
+        classifier.require_one_class_prior("the regret of a plug-in")
         classifier.believed.require_naive(
             "exponents say nothing of how rows are made: pass X, such as the learned rows"
         )
@@ -120,7 +120,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
         except (BoundaryError, ImproperError, ValueError) as error:
             absent[estimate] = str(error)
         else:
-            found[estimate] = prices(stated_by(believed, data, n), predictive, expected)
+            found[estimate] = regrets(stated_by(believed, data, n), predictive, expected)
     table = pd.DataFrame(found, index=index)
     table.attrs["absent"] = absent
     return table

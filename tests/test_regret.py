@@ -34,19 +34,19 @@ def by_estimate(clf: Any, estimate: str, X: Any) -> Any:
     return clf.classifier_.with_estimate(estimate).predict_proba(X)
 
 
-def test_the_price_in_log_loss_is_the_divergence_of_the_plug_in_from_the_predictive() -> None:
+def test_the_regret_in_log_loss_is_the_divergence_of_the_plug_in_from_the_predictive() -> None:
     X, y = nb.datasets.heights()
     clf = nb.BayesianNB().fit(X, y)
-    found = nb.design.plug_in_price(clf, X)
+    found = nb.design.plug_in_regret(clf, X)
     for estimate in ("mle", "map", "mean"):
         expected = rel_entr(clf.predict_proba(X), by_estimate(clf, estimate, X)).sum(1)
         assert_allclose(found[estimate], expected, atol=1e-14)
     assert (found.to_numpy() >= 0).all()
 
 
-def test_the_price_by_costs_is_how_much_more_the_decision_is_expected_to_cost(tennis: Any) -> None:
+def test_the_regret_by_costs_is_how_much_more_the_decision_is_expected_to_cost(tennis: Any) -> None:
     clf, X, _ = tennis
-    found = nb.design.plug_in_price(clf, X, COSTS)
+    found = nb.design.plug_in_regret(clf, X, COSTS)
     p, cost = clf.predict_proba(X), COSTS.to_numpy()
     for estimate in found:
         decision = (by_estimate(clf, estimate, X) @ cost).argmin(1)
@@ -56,14 +56,14 @@ def test_the_price_by_costs_is_how_much_more_the_decision_is_expected_to_cost(te
 def test_where_a_plug_in_says_that_a_possible_class_is_impossible_it_costs_infinitely_much(tennis: Any) -> None:
     clf, X, _ = tennis
     overcast = X[X["outlook"] == "overcast"]
-    assert np.isinf(nb.design.plug_in_price(clf, overcast)["mle"]).all()
-    assert (nb.design.plug_in_price(clf, overcast, "accuracy")["mle"] < 1).all()
+    assert np.isinf(nb.design.plug_in_regret(clf, overcast)["mle"]).all()
+    assert (nb.design.plug_in_regret(clf, overcast, "accuracy")["mle"] < 1).all()
 
 
 def test_a_plug_in_that_does_not_exist_is_left_out_with_the_reason() -> None:
     X, y = nb.datasets.play_tennis()
     clf = nb.BayesianNB(nb.Categorical(Dirichlet.jeffreys())).fit(X, y)
-    found = nb.design.plug_in_price(clf, X)
+    found = nb.design.plug_in_regret(clf, X)
     assert "map" not in found
     assert "boundary" in found.attrs["absent"]["map"]
 
@@ -88,7 +88,7 @@ def column_of(family: str, y: np.ndarray, rng: np.random.Generator) -> pd.DataFr
     return pd.DataFrame({family: cells()})
 
 
-def test_loss_and_price_after_further_rows_are_those_of_refits_to_rows_drawn_from_the_model() -> None:
+def test_loss_and_regret_after_further_rows_are_those_of_refits_to_rows_drawn_from_the_model() -> None:
     rng = default_rng(1)
     y = rng.integers(2, size=12)
     X = pd.concat([column_of(family, y, rng) for family in FAMILIES], axis=1)
@@ -104,9 +104,9 @@ def test_loss_and_price_after_further_rows_are_those_of_refits_to_rows_drawn_fro
         again = nb.BayesianNB(**clf.get_params(deep=False)).fit(pd.concat([X, rows[:10]]), np.append(y, codes[:10]))
         truth, stated = world.predict_proba(rows[10:]), again.predict_log_proba(rows[10:])
         losses.append(-(truth * stated).sum(1).mean())
-        costs.append(nb.design.plug_in_price(again, rows[10:])["mean"].mean())
-    price_error = np.std(costs) * np.sqrt(1 / len(costs) + 1 / 60)
-    assert abs(found.loc[10, "price of mean"] - np.mean(costs)) < 4 * price_error
+        costs.append(nb.design.plug_in_regret(again, rows[10:])["mean"].mean())
+    regret_error = np.std(costs) * np.sqrt(1 / len(costs) + 1 / 60)
+    assert abs(found.loc[10, "regret of mean"] - np.mean(costs)) < 4 * regret_error
     error = np.std(losses) * np.sqrt(1 / len(losses) + 1 / 60)
     assert abs(found.loc[10, "loss"] - np.mean(losses)) < 4 * error
     assert found.loc[10, "saving"] > error
@@ -121,15 +121,15 @@ def test_without_further_rows_the_expected_loss_is_the_mean_entropy_of_the_predi
     assert_allclose(found.loc[0, "loss"], -(p * np.log(p)).sum(1).mean(), atol=0.04)
 
 
-def test_the_price_of_a_plug_in_falls_with_further_rows_and_the_band_holds_the_loss() -> None:
+def test_the_regret_of_a_plug_in_falls_with_further_rows_and_the_band_holds_the_loss() -> None:
     X, y = nb.datasets.heights()
     found = nb.design.worth_of_rows(nb.BayesianNB(random_state=0).fit(X, y), [0, 40, 160], draws=40)
-    assert (found[[c for c in found if c.startswith("price")]].diff().dropna() < 0).all(axis=None)
+    assert (found[[c for c in found if c.startswith("regret")]].diff().dropna() < 0).all(axis=None)
     assert found["loss"].between(found["lower"], found["upper"]).all()
 
 
 @pytest.mark.parametrize(
-    ("price", "bound", "needed"),
+    ("regret", "bound", "needed"),
     [
         ([0.1, 0.01, 0.001], 0.01, 90),
         ([0.1, 0.001, 0.0], 0.01, 22),
@@ -137,17 +137,17 @@ def test_the_price_of_a_plug_in_falls_with_further_rows_and_the_band_holds_the_l
         ([0.3, 0.2, 0.1], 0.01, np.inf),
     ],
 )
-def test_rows_needed_lie_between_two_sizes_as_a_price_falls_with_the_rows(
-    price: list[float], bound: float, needed: float
+def test_rows_needed_lie_between_two_sizes_as_a_regret_falls_with_the_rows(
+    regret: list[float], bound: float, needed: float
 ) -> None:
-    assert rows_needed(10, np.array([0, 90, 990]), np.array(price), bound) == needed
+    assert rows_needed(10, np.array([0, 90, 990]), np.array(regret), bound) == needed
 
 
-def test_compare_sets_the_price_beside_what_left_out_rows_say() -> None:
+def test_compare_sets_the_regret_beside_what_left_out_rows_say() -> None:
     X, y = nb.datasets.heights()
     compared = comparison(nb.BayesianNB(), X, y, dependence=())
     p, q = (np.exp(normalize(compared.answers[name])) for name in ("predictive", "map"))
-    assert_allclose(compared.table.loc["map", "price"], rel_entr(p, q).sum(1).mean())
+    assert_allclose(compared.table.loc["map", "regret"], rel_entr(p, q).sum(1).mean())
     gap = np.log(p / q)[np.arange(40), compared.codes]
     said = f"on held-out rows, by {abs(gap.mean()):.3f} ± {gap.std() / np.sqrt(40):.3f};"
     assert said in str(compared.regret("map"))
@@ -165,16 +165,19 @@ def test_the_command_says_what_more_rows_are_worth(capsys: pytest.CaptureFixture
     assert found["rows_needed"] == expected.attrs["rows_needed"]
 
 
-def test_the_picture_shows_the_loss_and_the_prices_over_all_rows() -> None:
+def test_the_picture_shows_the_loss_and_the_regrets_over_all_rows() -> None:
     X, y = nb.datasets.heights()
     found = nb.design.worth_of_rows(nb.BayesianNB(random_state=0).fit(X, y), [0, 40], draws=5)
     left, right = nb.plots.worth_of_rows(found).axes
     assert_allclose(left.lines[0].get_xdata(), [40, 80])
-    assert_allclose(right.lines[1].get_ydata(), found["price of map"])
+    assert_allclose(right.lines[1].get_ydata(), found["regret of map"])
 
 
 REFUSED = {
-    "a price of unknown costs": (lambda clf, X, y: nb.design.plug_in_price(clf, X, "hinge"), "'log loss', 'accuracy'"),
+    "a regret of unknown costs": (
+        lambda clf, X, y: nb.design.plug_in_regret(clf, X, "hinge"),
+        "'log loss', 'accuracy'",
+    ),
     "rows of a number below 0": (lambda clf, X, y: nb.design.worth_of_rows(clf, [-1]), "numbers of rows of 0 or more"),
 }
 
@@ -189,10 +192,10 @@ def test_what_has_no_answer_is_refused_with_the_cure(case: str, tennis: Any) -> 
 def test_with_a_dependence_rows_to_ask_about_must_be_given() -> None:
     X, y = nb.datasets.heights()
     clf = nb.BayesianNB(dependence="tempered", random_state=0).fit(X, y)
-    for ask in (nb.design.plug_in_price, nb.design.worth_of_rows):
+    for ask in (nb.design.plug_in_regret, nb.design.worth_of_rows):
         with pytest.raises(ValueError, match="pass X"):
             ask(clf)
-    assert list(nb.design.plug_in_price(clf, X)) == ["map", "mean"]
+    assert list(nb.design.plug_in_regret(clf, X)) == ["map", "mean"]
     found = nb.design.worth_of_rows(clf, [0, 40, 400], X, y, draws=20)
     assert found["loss"].is_monotonic_decreasing
 

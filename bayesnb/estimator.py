@@ -158,9 +158,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         term of naive Bayes has an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered"
         has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs
         of columns. "auto" averages several such models, trees and a linear model; their weights are learned from
-        held-out rows. With at most 4,096 rows, an "auto" model keeps the cells of all rows; "auto-counts" keeps only
-        counts. "forests" averages naive Bayes with every forest of edges between columns. See
-        ``docs/how-to/dependent-features.md``.
+        held-out rows. With at most 4,096 rows, an "auto" model keeps the cells of all rows, but "auto-counts" keeps
+        only counts. "forests" averages over all forests of edges between columns; the forest without edges is naive
+        Bayes. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
         The name of an additional class that represents all classes without rows, such as a new species. By default, the
         probability of the unknown class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``).
@@ -579,8 +579,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet in effect.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. The
+            error is also raised if a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet in effect.
 
         Examples
         --------

@@ -134,7 +134,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Facts about parameters, by "module:function" and name, and about the commands for questions."""
+    """Facts about the parameters of each "module:function", and about the commands that answer questions."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

@@ -91,7 +91,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """If ``table`` is a part, drop the features that need all parts.
 
-    Whether a numeric family reads text as numbers or dates depends on all parts.
+    A numeric family may read a text column as numbers or as dates, depending on all parts of the table.
     """
     if not table.part or not isinstance(features, Mapping):
         return features

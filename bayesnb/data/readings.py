@@ -82,7 +82,7 @@ class Reading(ABC):
         return True
 
     def shown(self, column: Any, name: Any, cells: Sequence[Any]) -> Sequence[Any]:
-        """Cells of the feature column ``name`` for people."""
+        """Format the cells of the feature column ``name`` for display; by default, return them unchanged."""
         return cells
 
 

@@ -152,7 +152,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values in ``wanted``, names replaced by columns, and the table without these columns.
+    """Replace the names in ``wanted`` by columns of ``X``; return the values and the rest of ``X``.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """

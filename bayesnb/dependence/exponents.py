@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is ½ for shapes and features with a shape. Other features (naive Bayes) and forests have 1, other terms 0.
-    If ``sd`` has several values, the value with the largest evidence is used. With ``by_class``, each exponent has a
-    deviation per class.
+    ``mean`` is ½ for shapes and features with a shape. ``mean`` is 1 for forests and features without a shape (naive
+    Bayes). For the remaining terms it is 0. If ``sd`` has several values, the value with the largest evidence is used.
+    With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str

@@ -224,9 +224,10 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         If members are averaged, each draw comes from one learned member. Each draw's class probabilities, mixed with
-        the class frequencies (weight π₀), are raised to ``power`` and normalized. The mixture allows for wrong labels;
-        class frequencies do not estimate p(c | x). Draws are mixed, not replaced: replacing a fraction π₀ would make
-        every interval with tail probabilities below π₀ include the class frequencies.
+        the class frequencies (weight π₀), are raised to ``power`` and normalized. The class frequencies are mixed in to
+        allow for wrong labels, not as an estimate of p(c | x). Every draw is mixed with the class frequencies. If
+        instead a fraction π₀ of the draws were replaced by them, every interval with tail probabilities below π₀ would
+        include them.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset

@@ -161,7 +161,7 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² / (mean d² between rows), from each row to each learned combination, (row, combination).
+        """½ d² / (mean d² over pairs of rows), for each row and learned combination, (row, combination).
 
         In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
         known, otherwise 0; and k' likewise for the second. A column adds k k' (z - z')² + (1 - k k') e to d², where e

@@ -87,8 +87,8 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
     between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
     cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each class.
-    For columns of K and L cells, the mean Bayes factor over all permutations is nearly exp((1 - 1/K)(1 - 1/L)/2) (for
-    equal margins, see Good 1976, and Canfield and McKay 2010).
+    For columns of K and L cells, the mean Bayes factor of one class over all permutations is nearly exp((1 - 1/K)(1 -
+    1/L)/2). For equal margins, see Good (1976) and Canfield and McKay (2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -205,9 +205,9 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    Cells of the two columns are refined alternately. For each cell of the other column, a cell's frequency within its
-    parent is estimated from the rows there. With few such rows, the estimate is shrunk towards estimates from coarser
-    cells of the other column, ultimately from the whole class:
+    Cells of the two columns are refined alternately. The frequency of a finer cell within its parent cell is estimated
+    separately for each cell of the other column, from the rows in that cell. With few such rows, the estimate is shrunk
+    towards estimates from coarser cells of the other column, ultimately from the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
@@ -329,8 +329,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. Each tuple holds whether the first column is refined, and two counts
-    of earlier refinements: refined column, other column.
+    """The order in which two columns are refined. Each tuple holds whether the first column is refined. It also holds
+    the numbers of earlier refinements of the refined column and of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -243,8 +243,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        ``which`` is learned rows' labels, or the number of new rows. The terms of a learned row for its own class are
-        computed without this row.
+        ``which`` holds the labels of learned rows, or is the number of new rows. A learned row is left out when the
+        terms for its own class are computed.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells

@@ -118,7 +118,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    Before a fold predicts, ``of`` converts its fitted classifier.
+    The function ``of`` converts the fitted classifier of each fold before the fold predicts.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_

@@ -229,8 +229,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     Use a Hurdle for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than
     their family predicts. Given the class, the probability of 0 is independent of the distribution of the other values.
     A Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models truncate counts instead of
-    shifting them by one. Do not compare a Hurdle's evidence with the evidence of a family that gives 0 a density
-    instead of a probability.
+    shifting them by one. A Hurdle gives 0 a probability. Do not compare its evidence with the evidence of a family that
+    has a density at 0.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ holds so many numbers (``MANY_NUMBERS``) that log p(x | θ) is drawn per cell."""
+        """Whether to draw log p(x | θ) per cell and not θ, which has too many numbers (``MANY_NUMBERS``)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 

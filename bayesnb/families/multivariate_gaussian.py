@@ -179,7 +179,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Log predictive of each row after its removal from ``believed``; new rows have ``weight`` 0.
 
-    ``distances`` computes ``squares``, the squared distances h. NaN if the posterior without the row is improper.
+    ``squares`` holds the squared distances h, as computed by :func:`distances`. NaN if the posterior without the row is
+    improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.

@@ -36,7 +36,7 @@ class Events(Statistic):
     """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
     Adding two statistics assumes one common rate. The new maximum log-likelihood is the sum of the two maxima, minus
-    half the likelihood ratio statistic against one rate.
+    half the likelihood ratio statistic for two rates against one common rate.
     """
 
     exposure: Array
@@ -90,7 +90,8 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     Returns
     -------
     total : array (row, class), or None
-        With ``labels``: leave-one-out values of learned rows, (row,); ``None`` if a weight is not 1.
+        With ``labels``, the result holds one leave-one-out value per learned row, (row,), or is ``None`` if a weight is
+        not 1.
     """
     # With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
     # Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.

@@ -131,7 +131,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Choose one draw from each stratum listed in ``stratum``, (pick,), with probability ∝ draw weight."""
+        """For each entry of ``stratum``, (pick,), choose a draw of that stratum with probability ∝ its weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -142,7 +142,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve draws at the median of the parameter with the largest sd until no part exceeds ``most`` draws."""
+    """Halve draws repeatedly, by the parameter with the largest sd, into parts of at most ``most`` draws."""
     if len(members) <= most:
         yield members
         return

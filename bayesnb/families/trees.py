@@ -197,8 +197,9 @@ class Ordinal(OnTree[CategoryCounts]):
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels of every column from the lowest to the highest, at most 64. By default, the order of the first
-        table's ordered categorical type, or of its numeric levels. No level can be added later.
+        All levels of every column from the lowest to the highest, at most 64. By default, the order comes from the
+        first table: the order of an ordered categorical type, or the numeric order of the levels. No level can be added
+        later.
     orders : tuple of tuples, optional
         The levels of each column from the lowest to the highest, set by the first table.
 

@@ -61,7 +61,8 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The joint distribution of a missing cell and the class, given the other cells of the row.
 
-    Return the evaluated values; p(class, value | rest), (value, class); and the probability of all other values.
+    Return three items: the evaluated values, an array (value, class) of p(class, value | other cells), and the
+    probability of all other values.
 
     ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
     the log probability of the other cells of the row.

@@ -76,11 +76,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """ln J and its derivative at shares t, (..., row, class), for the smallest J that the priors allow."""
+        """For shares t, the smallest ln J under the set of priors, and its derivative, both (..., row, class)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln J and its derivative at t, (..., row, class), for the largest J under the priors."""
+        """For shares t, the largest ln J under the set of priors, and its derivative, both (..., row, class)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

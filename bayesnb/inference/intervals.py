@@ -37,7 +37,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Pairs (quantile, Monte Carlo error) for both class probabilities, (row, class, quantile, 2)."""
+    """Each quantile of the two class probabilities and its Monte Carlo error, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:

@@ -48,8 +48,8 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        Sample a feature again without the row if its importance weights are unreliable. This takes as long per row as
-        fitting the column.
+        Sample a feature again without the row if its importance weights are unreliable. For each such row, sampling
+        again takes as long as fitting the column.
 
     Returns
     -------

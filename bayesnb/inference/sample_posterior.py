@@ -48,8 +48,8 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a sampled feature has fewer draws or
-        chains, the default is the smaller number. If you request more draws or chains, this feature's draws are
-        resampled.
+        chains, the default is the smaller number. If you request more draws or chains than a sampled feature has, the
+        draws of this feature are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
@@ -79,9 +79,9 @@ def sample_posterior(
     -------
     DataTree
         The groups, variables and coordinates do not depend on the sampler. The groups are ``posterior``,
-        ``sample_stats`` and ``constant_data``. ``prior`` and ``log_prior`` exist if all priors are proper. Rows add
-        ``observed_data``, ``log_likelihood``, predictive groups, and the separate trees ``joint`` and ``columns``.
-        ``docs/how-to/two-roads.md`` describes each group.
+        ``sample_stats`` and ``constant_data``. ``prior`` and ``log_prior`` exist if all priors are proper. If rows are
+        given, the tree can also have ``observed_data``, ``log_likelihood``, predictive groups, and the separate trees
+        ``joint`` and ``columns``. ``docs/how-to/two-roads.md`` describes each group.
 
     Raises
     ------

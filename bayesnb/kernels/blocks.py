@@ -99,8 +99,8 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def either(loop: Loop, in_numpy: Callable, cells: float) -> Callable:
-    """Choose a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` or already run
-    with these argument types.
+    """Choose a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` is true, or if
+    the loop was already compiled for these argument types.
     """
     if worthwhile(cells):
         return loop

@@ -98,8 +98,9 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
     → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
     whose edge i → j replaces i → k → j. Their parent is k. The parent of k is a random node j not below S, drawn with
-    probability proportional to w_kj. The reason is Cayley's formula for forests: the sum of ∏_{i ∈ S} w_kj(i) / e^t
-    over all acyclic choices of the targets j(i) equals the sum of w_kj / e^t over all nodes j not below S.
+    probability proportional to w_kj. The reason is Cayley's formula for forests. If a target j(i) is chosen for each i
+    in S without cycles, the products ∏_{i ∈ S} w_kj(i) / e^t of all choices add up to the sum of w_kj / e^t over nodes
+    j not below S.
 
     Parameters
     ----------
@@ -153,7 +154,8 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    The scratch array ``below`` (node + 1) is 2 for nodes in S (:func:`drawn_forests`), 1 for other nodes below S.
+    The scratch array ``below``, (node + 1), is 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
+    descendants of these nodes, and 0 otherwise.
     """
     n = found.shape[1]
     for d in range(len(found)):

@@ -33,9 +33,10 @@ def grow(
     If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
     hashes of the rows break the tie.
 
-    A column is skipped if two best cuts have equal hashes. It is also skipped if two middle cuts are equally central
-    and both sides have equal key sums. Renaming levels or negating the column can swap two such cuts, so a choice
-    between them would depend on names or sign.
+    A column is skipped if two of its cuts have the same largest decrease of impurity and equal hashes. The column is
+    also skipped if two middle cuts are equally close to its centre and the rows on both sides have equal sums of keys.
+    Renaming levels or negating the column can swap two such cuts, so a choice between them would depend on names or
+    sign.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose one end of a numeric column, based on row keys; True means the high end. Negating ``x`` gives the
-        opposite end, which holds the same rows.
+        """Choose the low or the high end of a numeric column from the row keys; True means the high end. If ``x`` is
+        negated, the opposite end is chosen. The rows at the chosen end stay the same.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)

@@ -44,7 +44,7 @@ def _joined(names: Sequence[Any], each: Sequence[Parts]) -> list[Any]:
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
-    """Group features with equal specifications, if shapes in ``known`` differ only in the column axis."""
+    """Group features with equal specifications, if their arrays in ``known`` can be joined by column."""
     if len(features) == 1:
         return [Stack(family, [name], known) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}

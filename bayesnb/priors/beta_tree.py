@@ -126,8 +126,8 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
-    Data d multiply the evidence of a single node by r_stop if the node stops, and by r_split if the node splits. The
-    evidence of the whole tree is multiplied by the factor R of the root. At each node
+    Adding data d multiplies the evidence of a single node by r_stop if the node stops, and by r_split if the node
+    splits. The evidence of the whole tree is multiplied by the factor R of the root. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child.
 

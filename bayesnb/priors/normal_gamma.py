@@ -215,7 +215,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior, with learned factors: one for κ, one for a and b, one for b.
+        """The unit information prior with three learned factors: of κ, of a and b together, and of b alone.
 
         All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
         logarithm of each factor is Normal(0, 1).

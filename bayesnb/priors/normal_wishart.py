@@ -50,7 +50,8 @@ class NormalWishart(UnknownPrecision):
         Low-order part of the location m + low.
 
     share : array (class,), optional
-        The weight of the squares and products of each learned row in Ψ; 0 unless ``scale="shared"``.
+        With ``scale="shared"``, Ψ includes squares and products of the learned rows; ``share`` is the weight of each
+        row. Otherwise, ``share`` is 0.
 
     Examples
     --------

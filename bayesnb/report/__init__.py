@@ -1,6 +1,7 @@
 """A report of a fitted model as one page: what was learned, how good it is, and which rows are uncertain.
 
-``page`` chooses the sections, ``scores`` and ``questions`` build them from ``parts``, and ``writer`` renders the page.
+``page`` chooses the sections. ``scores`` and ``questions`` build the sections from ``parts``, and ``writer`` renders
+the page.
 """
 
 import lazy_loader

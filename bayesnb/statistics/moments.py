@@ -6,9 +6,9 @@ scatter of a set of rows:
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
 Each number is stored as two floats (see ``two_floats``). If a row lies k standard deviations from the mean, unlearning
-it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter for
-rows within about 1e10 √n standard deviations of the mean (plain floats: 3e3 √n). Every statistic stores a bound on the
-rounding error of its scatter. Unlearning raises an error if too few digits remain.
+it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the
+row is within about 1e10 √n standard deviations of the mean. With plain floats, the limit is 3e3 √n. Every statistic
+stores a bound on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
 from __future__ import annotations

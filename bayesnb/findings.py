@@ -553,6 +553,12 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         cure = Cure("features", ("Ordinal", tuple(order)), name)
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
+    if n >= 10 * k and (order := _numbered(levels.index)):
+        cure = Cure("features", ("Ordinal", tuple(order)), name)
+        said = Message("levels from {low!r} to {high!r}. If they are steps of a scale: {cure}",
+                       low=order[0], high=order[-1], cure=cure)  # fmt: skip
+        yield Remark(name, said, cures=(cure,), asks=True)
+        return
     joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
     if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
         bag = Cure("features", "Text", name)
@@ -629,6 +635,14 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
     return None if scale is None else [held[a] for a in scale if a in held]
 
 
+def _numbered(levels: Iterable[Any]) -> list[str]:
+    """Levels that differ by consecutive numbers at their ends, such as Q1 to Q5, in this order; empty otherwise."""
+    numbers = {level: re.fullmatch(r"(\D*)(\d{1,2})", level) for level in map(str, levels)}
+    found = sorted((int(part[2]), part[1], level) for level, part in numbers.items() if part)
+    steps = len({start for _, start, _ in found}) == 1 and found[-1][0] - found[0][0] == len(numbers) - 1 > 1
+    return [level for *_, level in found] if steps and len(found) == len(numbers) else []
+
+
 SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
@@ -701,15 +715,16 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     if short and labels is not None and (ordered := _in_order(held, labels)) is not None:
         yield ordered
         return
-    counts, codes = (Cure("features", family, name) for family in ("Poisson", "Categorical"))
-    if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
-        text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"
-        said = Message(text, low=low, high=high, counts=counts, codes=codes)
+    few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
+    if whole and 2 < k <= 40 and (few or counted):
+        kinds = {"counts": "Poisson"} if counted else {}
+        kinds |= {"codes": "Categorical"} | ({"steps of a scale": "Ordinal"} if few and high - low == k - 1 else {})
+        cures = {kind: Cure("features", family, name) for kind, family in kinds.items()}
+        text = "whole numbers from {low:g} to {high:g}" if counted else "{k} different whole numbers"
+        text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
+        said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         # With enough rows, a categorical family fits counts and codes alike.
-        yield Remark(name, said, cures=(codes, counts) if k <= 12 and n >= 10 * k else (counts, codes))
-    elif whole and 2 < k <= 12 and n >= 10 * k:
-        said = Message("{k} different whole numbers. If they are codes: {codes}", k=k, codes=codes)
-        yield Remark(name, said, cures=(codes,))
+        yield Remark(name, said, cures=tuple(sorted(cures.values(), key=lambda c: few and c.value != "Categorical")))
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
         cure = Cure("features", "Hurdle", name)
         said = Message("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)

@@ -271,5 +271,30 @@ def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
     assert run(*shlex.split(out.splitlines()[-1])[1:], "--dependence", "none")[0] == 0
     assert load("table.bayesnb").tables()["recommend"].shape == (2, 11)
     assert "ordered answers" not in run("inspect", "table.csv", "--target", "y", *shlex.split(advised))[1]
-    assert "Ordinal" not in str(examine(table, None, 600)[0].said)
-    assert "Ordinal" not in str(examine(scale(rng, 600, polar=False), "y", 600)[0].said)
+    for some, target in ((table, None), (scale(rng, 600, polar=False), "y")):
+        said = str(examine(some, target, 600)[0].said)
+        assert "best as ordered answers" not in said
+
+
+RATINGS = np.resize([1, 2, 3, 4, 5, 4, 2], 210)
+
+
+@pytest.mark.parametrize(
+    ("cells", "family"),
+    [
+        (RATINGS, "ordinal"), (RATINGS - 3, "ordinal"), (RATINGS * 1.0, "ordinal"), (RATINGS[RATINGS < 4], "ordinal"),
+        ([f"Q{k}" for k in RATINGS], "ordinal:Q1,Q2,Q3,Q4,Q5"), ([f"{k} Sterne" for k in RATINGS], "ordinal"),
+        (np.where(RATINGS > 2, 7, RATINGS), None), (RATINGS[:30], None), ([f"Q{k}" for k in RATINGS if k != 3], None),
+        ([f"{'PQ'[k % 2]}{k}" for k in RATINGS], None),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_may_be_steps_of_a_scale_are_told_which_family_is_ordered(run, cells, family):
+    pd.DataFrame({"stars": cells, "y": np.resize(["a", "b", "a"], len(cells))}).to_csv("table.csv", index=False)
+    _, out, _ = run("inspect", "table.csv", "--target", "y")
+    said = re.findall(r"If they are steps of a scale: --feature stars=([\w:,]+)", " ".join(out.split()))
+    assert said == [family] * (family is not None)
+    assert "ordinal" not in out.splitlines()[-1]
+    if family is not None:
+        read = run("inspect", "table.csv", "--target", "y", "--feature", f"stars={family}")[1]
+        assert re.search(r"stars +│ Ordinal", read)
+        assert "scale" not in read

@@ -109,7 +109,9 @@ def readable(table: Table, features: Any) -> Any:
 
 
 def _reads_text(spec: Any) -> bool:
-    return isinstance(spec, Text) or getattr(spec, "support", None) == LEVELS
+    # Without a named order, it is that of the numbers, if the texts are numbers in a unit.
+    in_levels = getattr(spec, "support", None) == LEVELS and getattr(spec, "order", ()) is not None
+    return in_levels or isinstance(spec, Text)
 
 
 def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:

@@ -9,9 +9,11 @@ import pytest
 from conftest import run
 
 from bayesnb import BayesianNB, Binned, Gaussian, cli
+from bayesnb.data.tables import Table
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import scores
+from bayesnb.report.questions import Asking
 from bayesnb.wording import Message, RefusedError, written
 
 
@@ -200,3 +202,22 @@ def test_a_warning_is_printed_once(capsys, table):
     row = ("--row", "price=five,age=3", "--dependence", "none")
     code, _, err = run(capsys, "explain", "repairs.csv", "--target", "outcome", *row)
     assert (code, err.count("such as 'five'")) == (0, 1)
+
+
+def test_the_mean_of_dates_and_times_is_a_date_or_a_time_on_every_screen(capsys, table):
+    table["at"] = np.resize(["14:05", "09:30", "12:00"], len(table))
+    table.to_csv("repairs.csv", index=False)
+    days = pd.to_datetime(table["brought in"], format="%d.%m.%Y")
+    _, out, _ = run(capsys, "inspect", "repairs.csv", "--target", "outcome")
+    mean = re.search(r"elapsed of brought in │ Gaussian .*?([\d-]{10}) │", out)
+    assert mean is not None
+    assert mean[1] == str(days.mean().round("D").date())
+    assert re.search(r"elapsed of at .*? 11:52 │", out)
+    clf = BayesianNB().fit(table.drop(columns="outcome"), table["outcome"])
+    section = Asking(clf.classifier_, Table.of(table.drop(columns="outcome")), table["outcome"]).section("tables")
+    (held,) = [part.frame for part in section.parts if getattr(part, "caption", "") == "elapsed of brought in"]
+    for label, mean in days.groupby(table["outcome"]).mean().items():
+        # The mean is drawn to the mean of all rows, which has the weight of one row.
+        assert abs((pd.Timestamp(held["mean"][label]) - mean).days) <= 4
+        assert len(held["mean"][label]) == 10
+    assert clf.tables()["elapsed of brought in"]["mean"].dtype == float

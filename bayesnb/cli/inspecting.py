@@ -177,17 +177,19 @@ def _how_read(source: Source) -> dict[str, Any]:
 
 def _columns(summary: Summary) -> pd.DataFrame:
     import numpy as np
+    import pandas as pd
 
     from bayesnb.statistics.moments import Moments
 
+    held: dict[Any, pd.DataFrame] = {}
     frame = summary.schema.describe(summary.statistics).drop(columns=["prior", "columns"])
     for name, s in summary.statistics.features.items():
         if isinstance(s, Moments):
             mean, _, variance = s.of_columns()
             with np.errstate(divide="ignore"):
                 shown = summary.schema.features[name].family.readable({"mu": mean, "tau": 1 / variance})
-            for what, values in shown.items():
-                frame.loc[name, what] = values[0]
+            held[name] = summary.schema.dated(name, pd.DataFrame({what: values[:1] for what, values in shown.items()}))
+    frame = frame.join(pd.DataFrame({name: shown.iloc[0].astype(object) for name, shown in held.items()}).T)
     chose = any(feature.tried for feature in summary.schema.features.values())
     return frame if chose else frame.drop(columns="chosen")
 

@@ -33,7 +33,7 @@ from bayesnb.data.inferring import (
     readings_in,
     through,
 )
-from bayesnb.data.readings import Reading
+from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType, by_type_of, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
@@ -112,6 +112,18 @@ class Schema:
         """Cells of a column for people: dates instead of days."""
         column = self.owner.get(name)
         return cells if column is None else self.readings[column].shown(column, name, cells)
+
+    def dated(self, name: Any, parameters: pd.DataFrame) -> pd.DataFrame:
+        """Parameters of a feature for people: means and medians of dates are dates, or times to the minute."""
+        reading = self.readings.get(self.owner.get(name))
+        if not isinstance(reading, Date):
+            return parameters
+        of_days = reading.format != "time" and bool((parameters.get("sd", np.ones(1)) >= 1).all())
+        unit = 1 if of_days else 60 if reading.format == "time" else 1440
+        return parameters.assign(**{
+            what: self.shown(name, (parameters[what] * unit).round() / unit)
+            for what in ("mean", "median") if what in parameters
+        })  # fmt: skip
 
     def require_plain(self, done: str) -> None:
         if self.readings:

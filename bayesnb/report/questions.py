@@ -100,7 +100,10 @@ class Asking:
         return self._answers[name]
 
     def section(self, name: str, top: int | None = None) -> Section:
-        made = section_of(QUESTIONS[name], self.answer(name), top)
+        found = self.answer(name)
+        if name == "tables":
+            found = {column: self.model.schema.dated(column, frame) for column, frame in found.items()}
+        made = section_of(QUESTIONS[name], found, top)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made
         judged = Message(

@@ -9,6 +9,7 @@ import pytest
 from conftest import run
 
 from bayesnb import BayesianNB, Binned, Gaussian, cli
+from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
@@ -221,3 +222,12 @@ def test_the_mean_of_dates_and_times_is_a_date_or_a_time_on_every_screen(capsys,
         assert abs((pd.Timestamp(held["mean"][label]) - mean).days) <= 4
         assert len(held["mean"][label]) == 10
     assert clf.tables()["elapsed of brought in"]["mean"].dtype == float
+
+
+@pytest.mark.parametrize("command", ["fit", "inspect", "compare", "report"])
+def test_the_help_lists_every_family_by_the_kind_of_column(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, command, "--help")
+    _, _, listed = out.partition("\nFamilies of --feature")
+    assert {*families_by_name()} <= {*re.findall(r"[a-z][a-z-]+[a-z]", listed)}
+    assert max(map(len, out.splitlines())) <= 80

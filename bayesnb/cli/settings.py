@@ -28,13 +28,7 @@ class Settings:
     drop : tuple of str
         Column to leave out.
     feature : tuple of str
-        Family of a column; by default, it follows from the type of the column. The families: FAMILIES. Some families
-        take arguments: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; rounded:UNIT; hurdle:FAMILY;
-        mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (chosen from the rows); missing:FAMILY (also models whether a cell
-        is missing); date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL;
-        choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels that differ only by case or blanks are merged);
-        NAME=FAMILY:COL,COL… (several columns as one feature). "best" without COL= applies to all columns of numbers.
-        "missing" without COL= applies to all columns.
+        Family of a column, from the list below; by default, it follows from the type of the column.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -180,7 +174,7 @@ def _number(text: str, labels: list[Any]) -> Any:
 
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
-    from bayesnb.data.specifications import families_by_name, family_named, parsed
+    from bayesnb.data.specifications import family_named, parsed
 
     features: dict[str, Any] = {}
     for text in specified:
@@ -188,7 +182,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         if not equals:
             if text in ("best", "missing"):
                 _refuse(f"{text} is for all columns: give it alone, or name each column, as COL={text}")
-            _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
+            _refuse(f"{text!r} is not COL=FAMILY, such as {text}=categorical; bayesnb fit --help lists the families")
         kind = said.partition(":")[0]
         try:
             family_named(kind)

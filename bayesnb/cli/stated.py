@@ -14,7 +14,6 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from bayesnb.cli import asking, cli, options
-from bayesnb.data.specifications import families_by_name
 from bayesnb.signatures import choices, described, kind_of, members
 
 ESTIMATOR = "bayesnb.estimator:BayesianNB"
@@ -64,8 +63,7 @@ def _word(kind: Any) -> str | None:
 
 def _text(function: Callable, name: str) -> str:
     text = described(function.__doc__ or "").get(name)
-    text = described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
-    return text.replace("FAMILIES", ", ".join(families_by_name()))
+    return described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
 
 
 if __name__ == "__main__":

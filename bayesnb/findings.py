@@ -232,8 +232,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
     Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
-    skewed amounts, counts, and columns that determine the class exactly. They also include differences and ratios of
-    columns that help to predict the class. At most 50,000 randomly chosen rows are examined.
+    skewed amounts, counts, and columns that determine the class exactly. Findings also include differences and ratios
+    of two columns that help to predict the class. At most 50,000 randomly chosen rows are examined.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt a finding's advice to the ``--feature`` option of its column."""
+        """Adapt the advice about a column to the ``--feature`` option that the user gave for this column."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))

@@ -76,7 +76,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` without a family from its column to that column's first feature column."""
+    """Move each ``Missing`` without a family from a column to the first feature column read from it."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -303,7 +303,7 @@ def together_name(family: Family) -> str:
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Make one feature of the columns that a family reads together."""
+    """For each family that reads several columns together, join these columns into one feature."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found

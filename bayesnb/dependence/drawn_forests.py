@@ -25,7 +25,7 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Posterior draws ``theta`` of the column parameters; forests are drawn separately for each row.
+    """Posterior draws ``theta`` of the column parameters; forests are not stored, but drawn when needed.
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
     categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead

@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is ½ for shapes and features with a shape. ``mean`` is 1 for forests and features without a shape (naive
-    Bayes). For the remaining terms it is 0. If ``sd`` has several values, the value with the largest evidence is used.
-    With ``by_class``, each exponent has a deviation per class.
+    ``mean`` is ½ for shape terms, and for features that have a shape term. ``mean`` is 1 for forests and features
+    without a shape (naive Bayes). For the remaining terms it is 0. If ``sd`` has several values, the value with the
+    largest evidence is used. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -72,7 +72,8 @@ class Layout:
 
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are, in this
-        order, terms, cells, numbers, and the constant. The exponent of the constant is the class offset b_c.
+        order, terms, cells, numbers, and the constant. The constant has the value 1, so its exponent is the offset b_c
+        of class c.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))

@@ -185,11 +185,11 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y, n_yx of them v = x. E has e_x rows with v = x and e other rows. In the numerator, the
-        probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u).
-        This bound assumes that the other e_x - 1 rows come earlier and have u = y. Each of the e_x rows has probability
-        at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied by these bounds, the
-        sum over directed forests bounds the exact sum.
+        In B, n_y rows have u = y, n_yx of them v = x. E has e_x rows with v = x, and e rows with other values of v. In
+        the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y +
+        e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u = y. Each of the e_x
+        rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied
+        by these bounds, the sum over directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)

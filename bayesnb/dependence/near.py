@@ -121,8 +121,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        Scale every d² by t between 0 and 1. The derivative of ln p(c | x) in t is a sum over columns. A column
-        contributes the integral of its summand over t.
+        Scale every d² by t between 0 and 1. The derivative of ln p(c | x) in t is a sum over columns. The contribution
+        of a column is its summand in this derivative, integrated over t from 0 to 1.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))

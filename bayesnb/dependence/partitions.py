@@ -106,7 +106,7 @@ class PartitionTerm:
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
     frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leave-one-out subtracts a row's weight
-    from the counts of its class along its path. Pooled frequencies do not change.
+    from the counts of its class along its path. Leaving out a row does not change the pooled frequencies.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.

@@ -96,7 +96,7 @@ class Comparison:
         default.
 
         Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
-        per row. Except for the default, no plug-in with infinite regret is recommended.
+        per row. A plug-in with infinite regret is never recommended, unless it is the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:

@@ -177,7 +177,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error unless a family has a closed form and reads single numbers without an exposure."""
+    """Raise an error unless a family has a closed form, has no exposure, and reads one number per cell."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -365,7 +365,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Pass ``edges`` to any PolyaTree; if the rows determine its cells, its posterior weight is too large.
+    Specify ``edges`` for each PolyaTree in the mixture. Otherwise, the rows determine the tree's cells, and the tree's
+    posterior weight is too large.
 
     Parameters
     ----------

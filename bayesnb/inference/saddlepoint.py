@@ -203,7 +203,7 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """P(log-odds < ``at``) or, if ``at`` is None, the quantile of probability Φ(``aim``), (point, row)."""
+        """P(log-odds < ``at``), or the Φ(``aim``) quantile of the log-odds if ``at`` is None, (point, row)."""
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
         # step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if
@@ -295,7 +295,7 @@ class Chances:
 
 @dataclass(frozen=True, eq=False)
 class Reals:
-    """Moments of the densities of numeric cells, from (x - m)² / (2b) and each Normal-Gamma posterior."""
+    """Moments of p(x | μ, τ) for numeric cells, given (x - m)² / (2b) and the Normal-Gamma posterior."""
 
     compiled: bool
 

@@ -121,8 +121,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        The comparison of log loss has a tolerance of 0.001 nats. If it passes, the expected accuracy is compared with
-        the interval of the accuracy.
+        The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
+        expected accuracy is compared with the interval of the observed accuracy.
         """
         if self._unexpected_loss:
             return "overconfident" if self._unexpected_loss > 0 else "underconfident"

@@ -201,7 +201,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """Statistics of rows that count in every class, with the weights ``r``, (row, class)."""
+        """The sum over classes c of the statistics of all rows, labelled c and weighted by ``r[:, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:

@@ -30,10 +30,10 @@ class Order:
     The key of a cell is a hash of the number of rows with the same value in the column. In a numeric column, the hash
     also includes the counts of rows with smaller and larger values; x and -x get equal hashes. The key of a column is
     the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash of
-    a cell combines the keys of the cell and its column. Then each cell's key is combined with the sum of the keys of
-    the rows with this value in the column. Keys of rows and of cells are recomputed alternately (colour refinement,
-    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A row of
-    weight 2 counts as two rows.
+    a cell combines the keys of the cell and its column. Then the key of each cell is updated: it is combined with the
+    sum of the keys of all rows with the same value in the column. Keys of rows and of cells are recomputed alternately
+    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are
+    ignored. A row of weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, hash the unordered pair of sums over lower cells and over higher cells."""
+    """For each cell, hash two sums (of all lower cells and all higher cells), ignoring their order."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -77,8 +77,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` takes the family, then the
-    joined parts of ``Stack.known`` and ``given``.
+    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` takes the stack's family and,
+    for each mapping in ``Stack.known`` and ``given``, the features' joined values.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

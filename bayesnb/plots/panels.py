@@ -27,7 +27,7 @@ PANELS = 24
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Refuse a first argument that the plot does not show, and say what to write.
+    """Raise an error if the plot cannot show its first argument; the message gives the correct call.
 
     ``held`` are columns or attributes of the result; if there are none, the result is a frame or an array of numbers.
     """

@@ -169,7 +169,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates, and their logarithms, which do not underflow."""
+        """Rates and log rates. Drawn log rates do not underflow, even if the rates do."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

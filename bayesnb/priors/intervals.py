@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, with weight ``more`` added to the interval at ``centre``."""
+    """Integration nodes of one class and column, after the interval at ``centre`` gains weight ``more``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -219,8 +219,8 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 class Interval:
     """The predictive probability that one further row lies in a given interval.
 
-    ``centre`` (row, class, column) is the middle of the interval minus the prior mean, in units of the rounding.
-    ``more`` is the weight of additional learned rows in the same interval.
+    ``centre`` (row, class, column) is (middle of the interval - prior mean) / (length of an interval). ``more`` is the
+    weight of additional learned rows in the same interval.
     """
 
     belief: RoundedNormal

@@ -47,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Increase of ln det(Ψ/2) from adding t times d, the new value, and whether Ψ is positive definite."""
+        """With t times d added: increase of ln det(Ψ/2), new ln det(Ψ/2), and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

@@ -70,7 +70,7 @@ LONGEST_OPTION = 40
 
 
 def _with_whole_options(text: str) -> str:
-    """HTML that never wraps options up to ``LONGEST_OPTION`` characters."""
+    """Convert to HTML without line breaks inside options of at most ``LONGEST_OPTION`` characters."""
     from markupsafe import Markup, escape
 
     html, end = Markup(), 0

@@ -396,8 +396,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : table, optional
-            Table that defines the columns and scales the default priors. Without a table, ``features`` must name every
-            column and its family, with a prior that is not scaled to data.
+            Table that defines the columns. The default priors are scaled to this table. Without a table, ``features``
+            must name every column and its family, with a prior that is not scaled to data.
         y : labels, optional
             The classes, and the labels of ``observed_data``.
         classes : sequence, optional

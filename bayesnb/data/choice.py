@@ -177,7 +177,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 
 
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
-    """Whether ordered levels predict the class best for a column of whole numbers used alone.
+    """Whether a column of whole numbers, used alone, predicts the class best if read as ordered levels.
 
     The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats. The
     score of ordered levels must also exceed the score of unordered levels and, if no number is negative, the score of a

@@ -421,8 +421,8 @@ def named_levels(family: Family) -> Names:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other incomplete feature is omitted if ``known`` contains one of
-    its columns.
+    Some columns of a bag of words may be absent. Any other feature that lacks some of its columns is omitted, provided
+    that ``known`` contains one of its columns.
 
     Raises
     ------

@@ -188,8 +188,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. Negating a column with missing
-        intervals does not reverse its interval numbers.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If a column lacks some intervals of
+        this depth, negating the column does not reverse its interval numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -249,7 +249,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices, in ``pieces``, of columns whose only value, if any, is equally probable in every class.
+    """Indices in ``pieces`` of columns with no value, or with one value equally probable in all classes.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.

@@ -104,7 +104,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Extend points by zeros to the layout ``other``, which begins with the same terms."""
+        """Convert points to the layout ``other``, which begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found

@@ -185,11 +185,11 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y, n_yx of them v = x. E has e_x rows with v = x, and e rows with other values of v. In
-        the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) / (n_y +
-        e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u = y. Each of the e_x
-        rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge weights are multiplied
-        by these bounds, the sum over directed forests bounds the exact sum.
+        In B, n_y rows have u = y; n_yx of these rows also have v = x. E has e_x rows with v = x, and e rows with other
+        values of v. In the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 + a/(K_u
+        K_v)) / (n_y + e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u = y.
+        Each of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge
+        weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -387,10 +387,10 @@ class Forests:
         depend on the other edges (Dawid and Lauritzen 1993). Only the probability of the row's cell in column v is
         needed. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
         it is given, each draw is also conditioned on the row and this class. With ``chosen``, the row's ratios
-        (:meth:`log_ratios`) multiply the edge weights. Missing cells are drawn, and Beta posteriors include the row.
-        With or without ``chosen``, the mean of exp(drawn term) over draws is exp(:meth:`term`). All rows use the same
-        random numbers. If the row's cell at either end of an edge is missing, the parameters of that edge are
-        integrated out instead of drawn.
+        (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing cells are drawn, and the Beta
+        posteriors of its class include the row. With or without ``chosen``, the mean of exp(drawn term) over draws is
+        exp(:meth:`term`). All rows use the same random numbers. If the row's cell at either end of an edge is missing,
+        the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

@@ -58,7 +58,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row).
 
-        The row keys in ``order``, which also depend on labels, break ties between cuts.
+        If cuts are equally good, the row keys in ``order`` decide. These keys also depend on the labels.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)

@@ -53,7 +53,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy with rounding errors and combinations of weight 0 removed."""
+        """A copy without rounding errors, and without combinations of weight 0."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])

@@ -37,7 +37,8 @@ class Partitions:
         """Draw ``n`` partitions. ``codes``, (column, row), are the cells of the rows. Labels are not used.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Splits on columns with fewer missing cells come first, because a missing cell stops a row.
+        Splits on columns with fewer missing cells come first, because a row stops at a split if its value in that
+        column is missing.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)

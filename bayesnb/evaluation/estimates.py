@@ -51,7 +51,7 @@ SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The estimates of one model, and models with dependence, on the same held-out rows.
+    """Naive Bayes under each estimate, and models with dependence, compared on the same held-out rows.
 
     ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the row
     names of ``table``. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class).
@@ -174,9 +174,9 @@ class Comparison:
         Returns
         -------
         DataFrame (estimate, ...)
-            ``log_loss``, ``brier`` and ``accuracy``, each with an interval (``…_lower`` to ``…_upper``, probability
-            ``attrs["prob"]``); ``difference``, ``se_difference`` and the regret as in :func:`compare_estimates`;
-            ``impossible``, the number of held-out rows whose class has probability 0.
+            ``log_loss``, ``brier`` and ``accuracy``, each with an interval from ``…_lower`` to ``…_upper`` of
+            probability ``attrs["prob"]``. ``difference``, ``se_difference`` and ``regret`` are as in
+            :func:`compare_estimates`. ``impossible`` is the number of held-out rows whose class has probability 0.
 
         Examples
         --------

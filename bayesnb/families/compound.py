@@ -199,7 +199,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of one column's density, averaged over alternatives, (..., row, class); 0 for a missing cell.
+    """Log of one column's mean density over the alternatives, (..., row, class); 0 for a missing cell.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """

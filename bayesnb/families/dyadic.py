@@ -21,9 +21,9 @@ class Dyadic:
 
     The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
     lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two
-    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number at a
-    cut belongs to the half farther from the ``head`` end. So negating the column only reverses the order of the
-    intervals.
+    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number
+    exactly at a cut goes to the half that is farther from the ``head`` end of the column. So negating the column only
+    reverses the order of the intervals.
 
     Parameters
     ----------

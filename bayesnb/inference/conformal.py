@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of known rows that conform less, or equally, for each new row and class.
+    """For each new row and class, the number of known rows that conform less, and the number of ties.
 
     All arrays are (new row, class).
     """

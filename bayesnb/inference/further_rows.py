@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given this θ and added to the
-learned statistics. The updated posterior then predicts new rows, drawn at the same θ.
+learned statistics. The updated posterior then predicts new rows, which are also drawn given this θ.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def drawn_statistic(
 ) -> Statistic:
     """Draw the statistic of further rows at a point θ. ``rows``, (class,), is the number of further rows.
 
-    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If
-    cells must be drawn instead, ``read`` encodes them, and ``share`` is ignored.
+    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
+    family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -133,9 +133,9 @@ def worth_of_rows(
     -------
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the mean loss of predicted
-        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss. Each
-        ``regret`` the regret of each plug-in. For each plug-in, ``attrs["rows_needed"]`` is the number of further rows
-        after which the regret stays at most ``bound``, or infinity.
+        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss.
+        ``regret of PLUG-IN`` is the regret of each plug-in. ``attrs["rows_needed"]`` maps each plug-in to the number of
+        further rows after which its regret stays at most ``bound``, or infinity.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The optimism of each row's expected loss, (row,), because exponents were learned from its label."""
+    """The optimism of each row's expected loss, (row,), caused by learning exponents from its label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).

@@ -102,8 +102,9 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The p_i give the expected number of improbable correct labels. If more labels
-    are improbable than expected, the excess is attributed to wrong labels.
+    some right labels are improbable too. The probabilities p_i determine the number of improbable labels that is
+    expected if all labels are correct. If more labels are improbable than expected, the excess is attributed to wrong
+    labels.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the updated reader, and the uniform numbers of the values ``x``, (row,).
+        """Convert the values ``x``, (row,), to uniform numbers; return the updated reader and these numbers.
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 

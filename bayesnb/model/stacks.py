@@ -106,8 +106,8 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """Answers of :func:`each` by feature, ordered as in ``Stack.known[0]``, otherwise ``given[0]``. Each result of
-    ``ask`` must have as many columns as the joined features.
+    """Answers of :func:`each` by feature. Features have the order of ``Stack.known[0]``, or of ``given[0]`` if
+    ``known`` is empty. Each result of ``ask`` must have as many columns as the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)

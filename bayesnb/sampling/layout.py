@@ -80,7 +80,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert an index (class, column, ...) of the block to a feature and an index in arrays of the feature."""
+        """Convert an index into the block's arrays to a feature and an index into that feature's arrays."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:

@@ -888,7 +888,7 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Whether most of about ``looked_at`` sampled texts are numbers with a decimal mark, unit or bound."""
+    """Whether at least 80 % of about ``looked_at`` sampled texts are numbers with a mark, unit or bound."""
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0
     for text in some:

@@ -294,7 +294,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The Python class name, such as "StudentT". Shared PyMC variables are named after it: mu_student_t."""
+        """The Python class name, such as "StudentT". The name of a shared PyMC variable ends in it."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -4,6 +4,7 @@ from bayesnb.data.readings import UnreadCellWarning
 from bayesnb.data.targets import SeveralTargetsWarning
 from bayesnb.data.text import NoKnownWordWarning
 from bayesnb.data.warned import (
+    ClassSpellingsWarning,
     EncodedColumnsWarning,
     IdentifierWarning,
     ManyClassesWarning,
@@ -21,6 +22,7 @@ from bayesnb.wording import RefusedError
 
 __all__ = [
     "BoundaryError",
+    "ClassSpellingsWarning",
     "ConvergenceError",
     "EncodedColumnsWarning",
     "FarRowError",

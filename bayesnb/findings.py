@@ -588,12 +588,10 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 MANY_LEVELS = 20
 """A column with so many levels may need another family."""
 
-MOST_SPELLED = 500
-"""The largest number of levels that are compared with each other for typing errors."""
-
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     from bayesnb.data.readings import Joined, spellings
+    from bayesnb.data.warned import MOST_SPELLED
 
     counts = {str(level): int(n) for level, n in levels.items()}
     groups = {level: own for level, own in spellings(counts).items() if len(own) > 1}
@@ -854,17 +852,14 @@ def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _target(labels: pd.Series) -> Iterator[Remark]:
     from pandas.api import types
 
-    from bayesnb.data.readings import spellings
-    from bayesnb.data.warned import looks_like_no_class
+    from bayesnb.data.warned import IN_CLASS, MOST_SPELLED, looks_like_no_class, spelled_apart
 
     counts = {} if types.is_numeric_dtype(labels) else dict(sorted(labels.map(str).value_counts().items()))
+    yield from (Remark(labels.name, said, True) for said in spelled_apart(counts))
     if len(counts) <= MOST_SPELLED:
-        for own in [own for own in spellings(counts).values() if len(own) > 1][:3]:
-            alike = ", ".join(map(_short, own))
-            yield Remark(labels.name, f"the classes {alike} differ only by case or blanks: correct them", True)
         for slip, label in [*_slips(counts).items()][:3]:
             said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
-            yield Remark(labels.name, f"{said}: correct it", True)
+            yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         yield Remark(

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from conftest import run
 
-from bayesnb import BayesianNB, Binned, Gaussian, cli
+from bayesnb import BayesianNB, Binned, Gaussian, cli, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
+from bayesnb.errors import ClassSpellingsWarning
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import scores
@@ -231,3 +232,23 @@ def test_the_help_lists_every_family_by_the_kind_of_column(capsys, monkeypatch, 
     _, _, listed = out.partition("\nFamilies of --feature")
     assert {*families_by_name()} <= {*re.findall(r"[a-z][a-z-]+[a-z]", listed)}
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_classes_that_differ_by_case_or_blanks_are_told_once_with_what_to_write(capsys, table):
+    y = table["outcome"].mask(table.index < 5, " Overhaul")
+    X = table.drop(columns="outcome")
+    with pytest.warns(ClassSpellingsWarning) as said:
+        BayesianNB(dependence="weighted").fit(X, y)
+    cure = "correct them in y, as with y.str.strip().str.lower()"
+    expected = f"the classes ' Overhaul', 'overhaul' differ only by case or blanks: {cure}"
+    assert [str(each.message) for each in said] == [expected]
+    assert f"the class: {expected}" in str(inspect(X, y))
+    assert BayesianNB().fit(X, y.str.strip().str.lower()).classes_.tolist() == ["cheap fix", "overhaul"]
+    X.assign(outcome=y).to_csv("repairs.csv", index=False)
+    for command in (("inspect",), ("fit", "-o", "m.bayesnb", "--dependence", "none")):
+        _, out, err = run(capsys, command[0], "repairs.csv", "--target", "outcome", *command[1:])
+        assert (
+            " ".join((out + err).split()).count("correct them in the table, because joined is for other columns") == 1
+        )
+    _, _, err = run(capsys, "inspect", "repairs.csv", "--target", "outcome", "--feature", "outcome=joined")
+    assert "'outcome', which the table does not have beside its class" in err

@@ -256,8 +256,8 @@ def _resolve(table: Table, column: Any) -> Any:
     if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
         return table.names[column]
     raise ValueError(
-        f"features names column {column!r}, which the table does not have; its columns are {list(table.names)[:20]}"
-        + meant(column, table.names)
+        f"features names column {column!r}, which the table does not have beside its class; the columns are "
+        f"{list(table.names)[:20]}" + meant(column, table.names)
     )
 
 

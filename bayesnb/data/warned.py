@@ -12,14 +12,14 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
-from bayesnb.data.readings import are_mostly_measured
+from bayesnb.data.readings import are_mostly_measured, spellings
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, joined
-from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
+from bayesnb.wording import Cure, Message, Spelled, TableRemark, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -265,11 +265,45 @@ class ManyClassesWarning(TableRemark):
     """
 
 
+class ClassSpellingsWarning(TableRemark):
+    """Two classes differ only by case or blanks.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ClassSpellingsWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit({"age": [3, 5, 70]}, ["low", "low ", "high"])
+    >>> print(said[0].message)
+    the classes 'low', 'low ' differ only by case or blanks: correct them in y, as with y.str.strip().str.lower()
+    """
+
+
+MOST_SPELLED = 500
+"""The largest number of levels that are compared with each other for different spellings."""
+
+IN_CLASS = Spelled("y", "the table, because joined is for other columns")
+
+
+def spelled_apart(classes: Iterable[Any]) -> list[Message]:
+    """Sentences about the first three groups of classes that differ only by case or blanks."""
+    texts = [label for label in classes if isinstance(label, str)]
+    alike = [own for own in spellings(texts).values() if len(own) > 1] if len(texts) <= MOST_SPELLED else []
+    y = Spelled("y, as with y.str.strip().str.lower()", IN_CLASS.command)
+    said = "the classes {alike} differ only by case or blanks: correct them in {y}"
+    return [Message(said, alike=", ".join(map(repr, own)), y=y) for own in alike[:3]]
+
+
 def _warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn if there are many classes. If the number of classes exceeds half the number of rows, scikit-learn has
-    already warned.
+    """Warn if classes differ only by case or blanks, or if there are many classes. If the number of classes exceeds
+    half the number of rows, scikit-learn has already warned.
     """
     k = len(classes)
+    if said := spelled_apart(classes.tolist()):
+        warn(said[0], ClassSpellingsWarning)
     if looks_like_no_class(k, rows) and k <= rows / 2:
         number = classes.dtype.kind in "iuf"
         warn(

@@ -131,7 +131,7 @@ class Comparison:
             held = Message(
                 "gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes)
             )
-        expected = Message("if the model is right, it costs {regret:.3f} nats per row", regret=regret)
+        expected = Message("if the model is right, its regret is {regret:.3f} nats per row", regret=regret)
         if regret == np.inf:
             expected = Message("its worst case is unbounded, because it gives some values probability 0")
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)

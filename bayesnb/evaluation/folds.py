@@ -118,7 +118,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    The function ``of`` converts the fitted classifier of each fold before the fold predicts.
+    Each fold predicts with ``of(fitted)``, where ``fitted`` is its fitted classifier.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_

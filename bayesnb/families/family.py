@@ -294,7 +294,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The Python class name, such as "StudentT". The name of a shared PyMC variable ends in it."""
+        """The Python class name, such as "StudentT". Shared PyMC variables end in it, in snake case."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -3,7 +3,7 @@
 Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). Let n be the weight, T the total and S the
 scatter of a set of rows:
 
-    T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
+    T = T_a + T_b, S = S_a + S_b + (n_a n_b / n) (T_b / n_b - T_a / n_a)².
 
 Each number is stored as two floats (see ``two_floats``). If a row lies k standard deviations from the mean, unlearning
 it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the

@@ -341,7 +341,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if ``one`` counts no cells, or if both classifiers count the same cells."""
+    """True if both classifiers count the same cells for the dependence, or if ``one`` counts no cells."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

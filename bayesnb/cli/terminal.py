@@ -172,7 +172,7 @@ def console_of() -> Any:
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again, because the package rich would exit with code 1."""
+            """Raise the error again; otherwise, the package ``rich`` would exit with code 1."""
             raise
 
     stdout()

@@ -366,7 +366,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a categorical column; ``ValueError`` if one table holds text and the other numbers."""
+    """The kind of a categorical column; ``ValueError`` if it is text in one table and numbers in another."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(

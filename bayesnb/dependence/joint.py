@@ -91,7 +91,7 @@ class JointTerm:
     def term(self, x: Array, left: Labels | None = None) -> Array:
         """The term of each row of ``x``, (row, class).
 
-        With class labels ``left``, each row's term for its own class is leave-one-out.
+        If the labels ``left`` are given, each row's term for its own class is computed without this row.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

@@ -162,8 +162,8 @@ def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
     """Add the information (minus the Hessian) of a block of rows, computed by sums over classes (see
-    :func:`derivatives`). The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and ``apart`` (d, d),
-    where w are the shared exponents and d the deviations.
+    :func:`derivatives`). The information about the shared exponents w and the deviations d is added in place: block (w,
+    w) to ``shared``, block (w, d) to ``mixed``, and block (d, d) to ``apart``.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -187,7 +187,7 @@ def _information_by_pairs(
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, z_c - z_k contains the covariates of class c in block d_c. Block d_k holds the negated
+    is s_c - s_k. For deviations, block d_c of z_c - z_k holds the covariates of class c. Block d_k holds the negated
     covariates of class k.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]

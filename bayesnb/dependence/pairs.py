@@ -329,8 +329,9 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. Each tuple holds whether the first column is refined. It also holds
-    the numbers of earlier refinements of the refined column and of the other column.
+    """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
+    otherwise with False. It also holds the numbers of earlier refinements of the refined column and of the other
+    column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

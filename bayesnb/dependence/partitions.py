@@ -152,7 +152,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If ``left`` is given, a row's own-class term excludes this row.
+        If ``left`` is given, the term of a row in its own class is computed without this row.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

@@ -367,9 +367,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point (parameter,) for the parameters of ``layout``, near the learned mode. For each term of
-        ``layout``, ``places``, (term,), holds the position of the term in the learned layout. New terms have the
-        position -1 and start at ``mean``. ``alike`` is True if both layouts have the same cells.
+        """A starting point (parameter,) for the parameters of ``layout``, near the learned mode. ``places`` (term,)
+        holds the position of each term of ``layout`` in the learned layout. New terms have the position -1 and start at
+        ``mean``. ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]

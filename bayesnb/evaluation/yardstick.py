@@ -1,7 +1,7 @@
 """Compare a method's uncertainty about class probabilities with the exact uncertainty.
 
 On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
-x, θ) and its exact posterior distribution, given the table and the row, are known.
+x, θ) is known, and so is its exact posterior distribution given the table and the row.
 """
 
 from __future__ import annotations
@@ -266,8 +266,8 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table, rows to predict, the true p(1 | row, θ), and three samples of the exact posterior of p(1 | row, θ),
-    (draw, row).
+    """A table and rows to predict, with the true p(1 | row, θ) of these rows. ``exact`` holds three samples, each
+    (draw, row), of the exact posterior of p(1 | row, θ).
     """
 
     X: pd.DataFrame

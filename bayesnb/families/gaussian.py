@@ -149,7 +149,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return prior.over(mean, variance, len(s.n), low)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior per class and column; in a constant column, other classes' rows add pseudo-counts.
+        """The prior per class and column; in a constant column, rows of other classes are pseudo-counts.
 
         Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
         small variance.

@@ -456,9 +456,9 @@ class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless ``nu`` is given.
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
-    above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal, unlike
-    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters except
-    ``nu`` are in units of the column. All parameters except m are positive.
+    above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal. Under a
+    flat prior, it would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All
+    parameters except ``nu`` are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------

@@ -272,7 +272,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods (..., word, class), shifted so that a row's sum over words has mean 0 over classes."""
+    """Log-likelihoods (..., word, class), shifted so that each row's likelihood has mean 1 over classes."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]

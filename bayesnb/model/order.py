@@ -84,7 +84,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose the low or the high end of a numeric column from the row keys; True means the high end. If ``x`` is
+        """Use the row keys to choose one end of a numeric column, low or high; True means the high end. If ``x`` is
         negated, the opposite end is chosen. The rows at the chosen end stay the same.
         """
         known = ~np.isnan(x)

@@ -77,8 +77,8 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` takes the stack's family and,
-    for each mapping in ``Stack.known`` and ``given``, the features' joined values.
+    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` gets the stack's family,
+    followed by one argument per mapping in ``Stack.known`` and ``given``: the values of the features, joined by column.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """
@@ -107,7 +107,7 @@ def by_name(
     *given: Parts,
 ) -> dict[Any, Any]:
     """Answers of :func:`each` by feature. Features have the order of ``Stack.known[0]``, or of ``given[0]`` if
-    ``known`` is empty. Each result of ``ask`` must have as many columns as the joined features.
+    ``known`` is empty. The result of ``ask`` must have one column for each column of the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}
     answers: dict[Any, Any] = dict.fromkeys(first)

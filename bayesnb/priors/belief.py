@@ -226,7 +226,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """``ln |dθ/dφ|``, up to a constant; the density of transformed parameters φ peaks at the mean of θ.
+        """``ln |dθ/dφ|``, up to a constant, for transformed parameters φ whose density peaks at the mean of θ.
 
         The transformed parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
         """

@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, (..., depth), and which half of each node contains the cell, 0 or 1, (..., depth)."""
+    """The nodes above each cell, and the half of each node holding the cell (0 or 1), both (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -219,8 +219,8 @@ class BetaTree(Stopping, Prior):
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
     left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share over all classes. If the node splits,
-    the strength s is ``strength`` · ``growth``^d. Otherwise, s is ``near``, by default 10,000. See
-    ``docs/theory/polya-tree.md``.
+    the strength s is ``strength`` · ``growth``^d. If the node stops, the strength s is ``near`` (10,000 by default).
+    See ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------

@@ -86,8 +86,9 @@ def em(
         the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the posterior density of
         log-odds, log rates, and (μ, 1/σ) of a Normal. The mode of this density is at the posterior mean.
     starts : int
-        The number of starts. The first start uses the responsibilities predicted from the labelled rows. The other
-        starts use the responsibilities at parameters drawn from the posterior given the labelled rows.
+        The number of starts. The first start uses the responsibilities predicted from the labelled rows. Each of the
+        other starts draws parameters from the posterior given the labelled rows. It uses the responsibilities under
+        these parameters.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int

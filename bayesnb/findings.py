@@ -67,9 +67,9 @@ class Remark:
     """A finding about a column.
 
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
-    without a remedy. ``drop`` is true if the column is best left out. ``option`` is a remedy that is an option of the
-    command. ``cures`` are the advised families, the best first. ``asks`` is true if only the user knows which family is
-    right; the suggested command then names no family.
+    without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and the value of a
+    command-line option that is a remedy, if there is one. ``cures`` are the advised families, the best first. ``asks``
+    is true if only the user knows which family is right; the suggested command then names no family.
     """
 
     column: Any

@@ -88,7 +88,7 @@ def is_model(path: str) -> bool:
 
 
 def is_picture(path: str) -> bool:
-    """Whether ``bayesnb audit`` drew the picture."""
+    """Whether the file is a picture drawn by ``bayesnb audit``."""
     return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 

@@ -100,7 +100,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict; by default, the textbook's example row for an embedded data set. Values get the types of
+    """The rows to predict; for an embedded data set, the default is the textbook's example row. Values get the types of
     their columns.
 
     ``values`` describe one additional row.

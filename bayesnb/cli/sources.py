@@ -182,7 +182,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table, its fitted model and its findings, and the checked request."""
+    """A table, the model fitted to it, the findings about its columns, and the result of ``check``."""
 
     name: str
     X: pd.DataFrame

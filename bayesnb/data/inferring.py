@@ -76,7 +76,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` without a family from a column to the first feature column read from it."""
+    """If a ``Missing`` has no family, move it from its column to the first feature column of this column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -421,8 +421,8 @@ def named_levels(family: Family) -> Names:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature that lacks some of its columns is omitted, provided
-    that ``known`` contains one of its columns.
+    Some columns of a bag of words may be absent. Any other feature with only some of its columns in the table is
+    omitted if ``known`` contains one of its columns. Otherwise, an error is raised.
 
     Raises
     ------

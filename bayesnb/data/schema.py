@@ -114,7 +114,7 @@ class Schema:
         return cells if column is None else self.readings[column].shown(column, name, cells)
 
     def dated(self, name: Any, parameters: pd.DataFrame) -> pd.DataFrame:
-        """Parameters of a feature for people: means and medians of dates are dates, or times to the minute."""
+        """For display, convert means and medians of a date feature to dates, or to times to the minute."""
         reading = self.readings.get(self.owner.get(name))
         if not isinstance(reading, Date):
             return parameters

@@ -268,7 +268,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; ``ValueError`` if families, levels or cells are taken from the first rows."""
+        """Return self; raise ``ValueError`` if the first rows would determine families, levels or bin edges."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",

@@ -46,7 +46,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """Per column, row counts of unseen levels and of numbers that the family excludes."""
+    """For each column, count the rows with each unseen level or with each number that the family excludes."""
     watched = [feature for feature in schema.features.values() if feature.guessed or feature.values]
     by_position = watched and not (table.named and schema.named)
     place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}

@@ -1,4 +1,4 @@
-"""Draw column parameters and forests between columns, given the data, or given the data and a row."""
+"""Draw column parameters, and forests that connect columns, given the data or the data and one row."""
 
 from __future__ import annotations
 

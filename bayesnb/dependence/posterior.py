@@ -425,7 +425,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The exponents of the averaged model that learns all terms; ``self`` if no models are averaged."""
+        """The exponents of the member that learns all terms; ``self`` if there is no model average."""
         if not self.average:
             return self
         n = self.spec.draws

@@ -283,7 +283,7 @@ class LearnedCentre(Declared):
     s : float, array (column,) or None
         ``None`` is the first positive number among: the pooled standard deviation, the absolute value of m, 1.
     reach : float, array (column,) or None
-        ``None`` is 10 s.
+        ``None`` is 10 times s.
     between : float, array (column,) or None
         The prior scale of the standard deviation between classes; ``None`` is s.
     """

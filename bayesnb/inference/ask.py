@@ -186,7 +186,7 @@ def ask_next(
     ------
     TypeError, ValueError
         If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` are given without ``costs``,
-        have no entry for a missing column, or have an entry for an unknown column.
+        contain no cost for a missing column of the row, or name a column that was not fitted.
 
     Notes
     -----

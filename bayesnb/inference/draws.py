@@ -110,7 +110,7 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """Return a function: the share of draws in which row i's most probable class is ``codes[i]``."""
+    """Return a function for the share of draws in which ``codes[i]`` is the most probable class of row i."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 

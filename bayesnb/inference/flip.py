@@ -344,7 +344,7 @@ def _greedily(
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
     """The smallest ε at which another class ties with the predicted class.
 
-    Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
+    For the other class, each table entry p becomes (1 - ε) p + ε. For the predicted class, it becomes (1 - ε) p.
     """
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 

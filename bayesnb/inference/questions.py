@@ -120,7 +120,7 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
 
 
 def put_in_order() -> None:
-    """Sort the questions by heading, then methods before functions, then by file."""
+    """Sort the questions by heading, then by module (methods first), then by file."""
     headings = get_args(Group.__value__)
     for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
         _TABLE[each.name] = _TABLE.pop(each.name)

@@ -34,8 +34,8 @@ def to_pymc(
     ----------
     X, y : table and labels, optional
         The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``. If labels
-        are missing, the labelled rows are observed by their sufficient statistics. Without rows, the model treats the
-        expected counts of unlabelled rows (from EM) as observed counts.
+        are missing, the labelled rows enter the model through their sufficient statistics. Without rows, the model
+        treats the expected counts of unlabelled rows (from EM) as observed counts.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three values give the same log density, and so the same posterior.
 

@@ -63,7 +63,7 @@ class Reader(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given how many rows have each level, every row is equally likely to be the last row.
+    """Counts of levels. Given the number of rows with each level, every row is equally likely to be the last row.
 
     ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """

@@ -201,7 +201,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The sum over classes c of the statistics of all rows, labelled c and weighted by ``r[:, c]``."""
+        """The statistics of all rows if every row is in each class c with the weight ``r[row, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:

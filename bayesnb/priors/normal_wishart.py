@@ -28,7 +28,7 @@ MOST = 1e6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalWishart(UnknownPrecision):
-    """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
+    """A multivariate Normal's mean μ and precision Λ: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     A NormalWishart is the conjugate prior of d numbers whose mean and covariance are unknown (BDA3 3.6; Murphy 2007,
     section 8). The predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is

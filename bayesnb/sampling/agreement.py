@@ -80,7 +80,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """A sentence: whether closed form and draws agree, and the two computing times."""
+        """A sentence that states whether closed form and draws agree, and how long each of them took."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (

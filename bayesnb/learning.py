@@ -463,7 +463,7 @@ def believed(
     draws: Mapping[Any, Draws] | None = None,
     **others: Any,
 ) -> Classifier:
-    """Build the classifier from ``learned`` and the priors and estimate in ``settings``.
+    """Build the classifier from ``learned``, using the priors and the estimate in ``settings``.
 
     The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.
     ``others`` are further fields of the classifier.

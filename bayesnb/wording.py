@@ -170,7 +170,7 @@ class _Filled(Formatter):
 def written(what: Any, form: Form = "python", space: str = " ") -> str:
     """The text of a message, cure, error or warning. Any other value is converted by ``str``.
 
-    ``space`` replaces the spaces within a cure.
+    ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value.
     """
     match what:
         case Cure() | Spelled():

@@ -91,7 +91,7 @@ def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
     format: Format, force: bool,
 ) -> int:  # fmt: skip
-    """Find columns of a table that depend on each other given the class, and labels that may be wrong.
+    """Find labels that may be wrong, and columns of a table that depend on each other given the class.
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
     independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,

@@ -41,7 +41,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """For each column with a reading: the specified reading, or the only reading that fits.
+    """Map each column to its specified reading, or to the only reading that fits; omit all other columns.
 
     If a table is read in parts, unspecified readings of text columns are chosen after the last part.
     """

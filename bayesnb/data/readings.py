@@ -49,7 +49,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. For a missing cell, the first feature column is also missing."""
+        """Names of the feature columns. If a cell is missing, the first feature column is missing in the same row."""
         return (column,)
 
     @abstractmethod

@@ -25,8 +25,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates that have the same value for all classes. Each covariate has one parameter per class.
 
-    ``cells``, (row, column), are positions among the cells of all columns with offsets; -1 if missing. ``numbers``,
-    (row, number), are standardized; 0 if missing.
+    ``cells``, (row, column), holds positions in the list of all cells that have offsets; -1 if the cell is missing.
+    ``numbers``, (row, number), are standardized; 0 if missing.
     """
 
     cells: Array

@@ -235,7 +235,7 @@ class Believed:
 
         The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
         errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If draws are
-        conditioned on the row, exp(``log_p``), (row, class), replaces their mean.
+        conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
         """
 
         def given_row(p: Array, rows: slice) -> Array:

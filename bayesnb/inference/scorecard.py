@@ -81,7 +81,7 @@ class Scorecard:
         Numbers of rows. A last column counts rows with probability 0 under every class, if any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
-        the rows predicted as a class that belong to it; each with its interval.
+        correct predictions among the rows predicted as a class; each with its interval.
     prob : float
         The probability of the intervals.
     never_learned : {class: rows}

@@ -463,8 +463,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Learned rows, or other rows from the same source. With ``X`` and ``y``, numeric values are ranked among earlier
         values. Ranks work for any family, and for a stream without labels.
     level : float
-        Upper bound on the probability that any column and class ever raises a false alarm, averaged over learned rows
-        and streams.
+        Upper bound on the probability that any column or class ever raises a false alarm. This probability is an
+        average over all possible learned rows and streams.
     random_state : int
         Seed for breaking ties and for setting learned rows aside.
 
@@ -485,8 +485,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
     Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If neither a column's
-    type nor its family declares its levels, √n of each class's n learned rows are set aside. Levels absent from the
-    set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
+    type nor its family declares its levels, √n of the n learned rows of each class are set aside. Levels absent from
+    the set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not predicted
+    classes.
 
     Examples
     --------

@@ -199,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, after the interval at ``centre`` gains weight ``more``."""
+    """Integration nodes of one class and column, with weight ``more`` added to the interval at ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -304,7 +304,7 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """For counts ``more``, yield nodes, rows, log weights (row, λ, μ), and ln P(interval) or ``None``."""
+        """Yield nodes, rows, log weights (row, λ, μ), and ln P(interval) or ``None``, given counts ``more``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]

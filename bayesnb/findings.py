@@ -634,7 +634,7 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbered(levels: Iterable[Any]) -> list[str]:
-    """Levels that differ by consecutive numbers at their ends, such as Q1 to Q5, in this order; empty otherwise."""
+    """Levels in numerical order, if they differ only in consecutive numbers (Q1 to Q5); otherwise empty."""
     numbers = {level: re.fullmatch(r"(\D*)(\d{1,2})", level) for level in map(str, levels)}
     found = sorted((int(part[2]), part[1], level) for level, part in numbers.items() if part)
     steps = len({start for _, start, _ in found}) == 1 and found[-1][0] - found[0][0] == len(numbers) - 1 > 1

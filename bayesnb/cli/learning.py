@@ -164,8 +164,9 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    The exponents of a --dependence come from the first model. A dependence also stores counts, for example per pair of
-    levels. These counts are added if a model has the same cells as the first model; otherwise, they are ignored.
+    If the first model has a dependence, the merged model keeps the exponents of the first model. A dependence also
+    stores counts, for example per pair of levels. These counts are added if a model has the same cells as the first
+    model; otherwise, they are ignored.
     """
     from bayesnb import learning
 

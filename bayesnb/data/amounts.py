@@ -1,4 +1,4 @@
-"""Numbers as people write them, with marks of thousands, units and bounds."""
+"""Numbers as people write them: with thousands separators, with units, and with bounds."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class FamilyChoice:
     table : DataFrame (column and family, ...)
         ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
         prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) with this family and the chosen
-        families of other columns; ``chosen``.
+        families of other columns; ``chosen``, True for the chosen family.
 
     Examples
     --------

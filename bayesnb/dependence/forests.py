@@ -386,11 +386,11 @@ class Forests:
         For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. This posterior does not
         depend on the other edges (Dawid and Lauritzen 1993). Only the probability of the row's cell in column v is
         needed. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
-        it is given, each draw is also conditioned on the row and this class. With ``chosen``, the row's ratios
-        (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing cells are drawn, and the Beta
-        posteriors of its class include the row. With or without ``chosen``, the mean of exp(drawn term) over draws is
-        exp(:meth:`term`). All rows use the same random numbers. If the row's cell at either end of an edge is missing,
-        the parameters of that edge are integrated out instead of drawn.
+        ``chosen`` is given, each draw is also conditioned on the row and on the row's class in ``chosen``. With
+        ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing
+        cells are drawn, and the Beta posteriors of its class include the row. With or without ``chosen``, the mean of
+        exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
+        either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

@@ -55,7 +55,7 @@ def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
 
 
 def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """Yield, for each block, the columns of all earlier blocks and the columns of the block."""
+    """For each block, yield a pair: the columns of all earlier blocks, and the block's own columns."""
     before: list[int] = []
     for block in of:
         yield before, block

@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace each cell's count by the total of its coarse cell (``steps`` refinements)."""
+        """Replace each cell's count by the total of its coarse cell, made by the first ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:

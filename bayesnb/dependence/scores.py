@@ -358,8 +358,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 def _inverse_root(precision: Array) -> Array:
     """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. So the first rows, those of shared exponents and the first classes, are mostly
-    zero.
+    root starts with n - 1 - i zeros. So early rows (shared exponents, then the first classes) are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

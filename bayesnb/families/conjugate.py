@@ -68,19 +68,20 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds d to the
     parameters. Its method ``along`` integrates L_d / max L_d over θ. The factor max L_d is moved into h. In the
-    docstrings, "ln h" means ln h(x) + ln max L_d, which is the log-likelihood of x at the best-fitting θ.
+    docstrings, "ln h" stands for the sum ln h(x) + ln max L_d. This sum is the log-likelihood of x at the best-fitting
+    θ.
     """
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """For a statistic: increments d of the parameters, and ln h, (class[, column])."""
+        """The increments d of the prior's parameters for a statistic, and its ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
         """For each cell: increments d of the parameters, and ln h. Both broadcast to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """For each cell: the posterior that predicts it, the parameter increments d, and ln h."""
+        """For each cell: the posterior that predicts the cell, the increments d of the parameters, and ln h."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:

@@ -142,7 +142,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve draws repeatedly, by the parameter with the largest sd, into parts of at most ``most`` draws."""
+    """Yield parts of at most ``most`` draws, by halving repeatedly along the parameter of largest sd."""
     if len(members) <= most:
         yield members
         return

@@ -273,7 +273,7 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise if the estimate uses no priors, because exponents may then have no finite maximum."""
+    """Raise if the estimate uses no priors, because the likelihood of exponents may have no maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

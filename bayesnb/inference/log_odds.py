@@ -43,9 +43,10 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. The exponents
-        are independent of the parameters in the posterior. With "forests", the moments are taken over 4000 draws, and
-        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or "data".
+        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. In the
+        posterior, the exponents are independent of the parameters. With "forests", the moments are taken over 4000
+        draws, and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or
+        "data".
 
     Raises
     ------

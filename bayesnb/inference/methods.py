@@ -1,4 +1,4 @@
-"""The base class of fitted models; its methods are the registered questions."""
+"""The base class of fitted models; the decorator ``question`` adds methods to it."""
 
 
 class FittedModel:

@@ -34,9 +34,9 @@ def grow(
     hashes of the rows break the tie.
 
     A column is skipped if two of its cuts have the same largest decrease of impurity and equal hashes. The column is
-    also skipped if two middle cuts are equally close to its centre and the rows on both sides have equal sums of keys.
-    Renaming levels or negating the column can swap two such cuts, so a choice between them would depend on names or
-    sign.
+    also skipped if two middle cuts are equally close to the column's centre, and the sums of the row keys on both sides
+    of these cuts are equal. Renaming levels or negating the column can swap two such cuts, so a choice between them
+    would depend on names or sign.
 
     Parameters
     ----------
@@ -219,9 +219,8 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. On output, ``known`` counts the rows that continue to a child. The log evidence, (tree, node), is ``of_node``
-    for ``counts``, ``of_known`` for ``known``, and ``below`` over all prunings. ``strength`` is the sum of ``alpha``
-    (class,).
+    node. On output, ``known`` counts the rows that continue to a child. On output, three arrays (tree, node) hold log
+    evidence: ``of_node`` for ``counts``, ``of_known`` for ``known``, and ``below`` for the average over all prunings.
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):

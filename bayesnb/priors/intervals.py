@@ -123,7 +123,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """σ times the first derivative in μ, and -σ² times the second derivative in μ, (λ,)."""
+        """Derivatives of the log integrand in μ: σ times the first, and -σ² times the second, (λ,)."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):

@@ -70,7 +70,7 @@ LONGEST_OPTION = 40
 
 
 def _with_whole_options(text: str) -> str:
-    """Convert to HTML without line breaks inside options of at most ``LONGEST_OPTION`` characters."""
+    """Convert text to HTML that keeps options of at most ``LONGEST_OPTION`` characters on one line."""
     from markupsafe import Markup, escape
 
     html, end = Markup(), 0

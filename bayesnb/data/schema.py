@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -189,6 +190,16 @@ class Schema:
             kept = before.columns == columns and not _changes(before.origin, origin.kind)
             found[name] = before if kept else Feature(columns, family, origin)
         return replace(self, features=in_place(found, self.names))
+
+    @cached_property
+    def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
+        """The features of which some cells are read as missing, and the known levels of their columns."""
+        found = []
+        for feature in self.features.values() if self.unseen != "error" else ():
+            levels = feature.values if self.unseen == "missing" else {}
+            if feature.guessed or levels:
+                found.append((feature, {name: frozenset(known) for name, known in levels.items()}))
+        return found
 
     @property
     def absent_when_learned(self) -> str:

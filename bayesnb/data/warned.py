@@ -47,16 +47,15 @@ class UnseenLevelWarning(UserWarning):
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     """For each column, count the rows with each unseen level or with each number that the family excludes."""
-    watched = [feature for feature in schema.features.values() if feature.guessed or feature.values]
-    by_position = watched and not (table.named and schema.named)
+    by_position = schema.watched and not (table.named and schema.named)
     place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}
     found: dict[Any, Counter[Any]] = {}
-    for feature in watched:
-        if feature.guessed and schema.unseen != "error":
+    for feature, levels in schema.watched:
+        if feature.guessed:
             found |= _impossible_numbers(feature, table, place)
-        for name, levels in feature.values.items() if schema.unseen == "missing" else ():
-            held, known = place.get(name, name), set(levels)
-            if held not in table.place or all(value in known for value in table.distinct(held)):
+        for name, known in levels.items():
+            held = place.get(name, name)
+            if held not in table.place or known.issuperset(table.distinct(held)):
                 continue
             codes, distinct = table.column(held).coded
             rows = np.bincount(codes[codes >= 0], minlength=len(distinct))

@@ -46,7 +46,7 @@ from bayesnb.priors import (
 )
 from bayesnb.priors.compound import AllOf, OneOf, of_part
 from bayesnb.statistics.membership import Column, Labels, in_every_class
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, arrays_of
 
 # A law that reaches a compiled loop is tried on both roads, unless another law holds both roads to one formula; what
 # follows from formulas alone has one.
@@ -328,7 +328,7 @@ def assert_average(draws: Array, truth: Array, choices: bool = False) -> None:
 
 
 def numbers(belief: Prior) -> list[Array]:
-    found = [value for value in vars(belief).values() if isinstance(value, np.ndarray)]
+    found = list(arrays_of(belief).values())
     return found + [value for part in getattr(belief, "parts", ()) for value in numbers(part)]
 
 

@@ -75,16 +75,6 @@ BAG = Support(
 """All columns of a row together: how often each word occurs, or fractions such as tf-idf weights."""
 
 
-def rows_of(x: Column) -> int:
-    """Number of rows."""
-    return x.shape[0] if sparse.issparse(x) else len(x)
-
-
-def columns_in(x: Column) -> int:
-    """Number of columns."""
-    return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
-
-
 def dense(x: Column) -> Column:
     """As a dense array."""
     return x.toarray() if sparse.issparse(x) else x
@@ -102,6 +92,11 @@ def known_cells(x: Column) -> Array:
     if sparse.issparse(x) or x.dtype.kind in "bu":
         return np.True_
     return ((x >= 0) if x.dtype.kind == "i" else ~np.isnan(x))[:, None]
+
+
+def present(x: Column) -> Array:
+    """True for each cell that is not missing, (row, column)."""
+    return np.broadcast_to(known_cells(x), (x.shape[0], 1, x.shape[1]))[:, 0]
 
 
 def dense_cells(x: Column) -> Array:
@@ -146,7 +141,7 @@ def tabulated(x: Column) -> Tabulated | None:
         n = widest(x.levels)
         level = np.arange(n)[:, None]
         table = replace(x, codes=np.where(level < [len(names) for names in x.levels], level, -1))
-        return None if FEWER * n > len(x) else Tabulated(x.codes, table)
+        return None if FEWER * n > len(x.codes) else Tabulated(x.codes, table)
     if not isinstance(x, np.ndarray):
         return None
     if x.dtype.kind == "f":
@@ -227,6 +222,10 @@ class Coded:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.codes.shape
 
     def __getitem__(self, rows: Any) -> Coded:
         return replace(self, codes=self.codes[rows])
@@ -322,7 +321,7 @@ class Tally:
     counts: Array | None
 
     def seen(self) -> Array:
-        return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
+        return present(self.x)
 
     def totals(self, value: Array) -> Array:
         """Weighted sums of ``value``, (class, column), over the rows of each class; ``value`` is 0 at missing cells."""

@@ -436,7 +436,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def joined(self, priors: tuple[Any, ...]) -> OneOf:
         for prior in priors:
             prior.require_proper("A Mixture, which weighs families by their evidence,")
-        shape = (*priors[0].proper().shape, len(priors))
+        shape = (*priors[0].batch_shape, len(priors))
         return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
 
     def flat(self) -> Mixture:

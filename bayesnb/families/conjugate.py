@@ -24,11 +24,10 @@ from bayesnb.families.columns import (
     ZEROS_AND_ONES,
     Tabulated,
     Tally,
-    columns_in,
     columns_of,
     dense,
     known_cells,
-    rows_of,
+    present,
     tabulated,
 )
 from bayesnb.families.family import Dims, Family, Name
@@ -188,7 +187,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         if table is not None:
             yield slice(None), table.codes, table.values
             return
-        for rows in slices(rows_of(x), max(1, CELLS // max(1, size))):
+        for rows in slices(x.shape[0], max(1, CELLS // max(1, size))):
             yield rows, None, x[rows]
 
     def log_predictive(self, posterior: P, x: Column) -> Array:
@@ -214,7 +213,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
-        total = np.zeros((3 if slopes else 1, rows_of(x), len(posterior.proper())))
+        total = np.zeros((3 if slopes else 1, x.shape[0], posterior.batch_shape[0]))
         for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
             values = [belief.along(*d, t=power) + power * log_h]
@@ -231,7 +230,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The negative t above which ``log_moment`` is finite, (row, class)."""
         x, _ = self.read(x)
-        highest = np.full((rows_of(x), len(posterior.proper())), -np.inf)
+        highest = np.full((x.shape[0], posterior.batch_shape[0]), -np.inf)
         for rows, _, codes, (belief, d, _), known in self._parts(posterior, x):
             floor = np.where(known, belief.floor(*d), -np.inf)
             if codes is None:
@@ -262,7 +261,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def by_cells(self, posterior: P) -> bool:
         """Whether to draw log p(x | θ) per cell and not θ, which has too many numbers (``MANY_NUMBERS``)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
-        return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
+        return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
@@ -271,7 +270,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ``chosen=None``, the draws are conditioned on the data, but not on row i.
         """
         parts = []
-        for c in range(len(posterior.proper())):
+        for c in range(posterior.batch_shape[0]):
             believed, here = posterior.at([c]), common.within(c)
             part = self._drawn_with_row(believed, x, here, 0.0)
             if chosen is not None and (of_class := chosen == c).any():
@@ -282,7 +281,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
         """Draws of log p(x_i | θ) of one class, (draw, row), given the rows of the class and ``t`` copies of row i."""
         x, within = self.read(x)
-        total = np.zeros((common.draws, rows_of(x), 1))
+        total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             belief, here = belief.plus(*d, t=t), common.from_column(column)
             drawn = belief.drawn_along(*d, common=here) + log_h
@@ -314,7 +313,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
     ) -> Array:
         once = Labels.of(labels.codes, labels.n)
-        here = np.moveaxis(once.table(table.codes, rows_of(table.values)) > 0, -1, 0)
+        here = np.moveaxis(once.table(table.codes, table.values.shape[0]) > 0, -1, 0)
         with np.errstate(all="ignore"):
             belief, d, log_h = self.cells(posterior, table.values)
             value = self._without(belief, d, weight, here, point, lambda where: where[1:])
@@ -362,10 +361,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
-        classes, width = posterior.proper().shape
+        classes, width = posterior.batch_shape
         with np.errstate(all="ignore"):
             for rows, codes, values in self._cut(x, classes * draws, tables):
-                step = max(1, CELLS // (classes * draws * max(1, rows_of(values))))
+                step = max(1, CELLS // (classes * draws * max(1, values.shape[0])))
                 for start in range(0, max(1, width), step):
                     believed, family, here, own = posterior, self, values, codes
                     if step < width:
@@ -380,8 +379,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.term == "vector" else [(slice(None), posterior, x)]:
-                position = np.arange(rows_of(x))[rows]
-                for cut in slices(rows_of(part), max(1, size)):
+                position = np.arange(x.shape[0])[rows]
+                for cut in slices(part.shape[0], max(1, size)):
                     yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_
 
     # This family in PyMC. Variables have the names that `variables` gives them, and the name of their block.
@@ -403,7 +402,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             theta = {what: value[y[row]] for what, value in theta.items()}
         else:
             x = dense(x)
-            row, column = np.nonzero(np.broadcast_to(known_cells(x), (len(x), 1, columns_in(x)))[:, 0])
+            row, column = np.nonzero(present(x))
             theta = {what: value[y[row], column] for what, value in theta.items()}
         if len(row):
             self.pymc_cells(name, theta, x, row, column)
@@ -462,7 +461,7 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
     """Divide rows into ``Tally`` objects."""
     table = family.table(x)
     if table is not None:
-        lines = rows_of(table.values)
+        lines = table.values.shape[0]
         yield Tally(table.values, None, members.table(table.codes, lines))
         return
     for cut in slices(len(members)):

@@ -44,6 +44,10 @@ class Bag:
     def __len__(self) -> int:
         return self.counts.shape[0]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.counts.shape
+
     def __getitem__(self, rows: Any) -> Bag:
         return Bag(self.counts[rows], self.words, None if self.held is None else self.held[rows])
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import NEAR, rows_of
+from bayesnb.families.columns import NEAR
 from bayesnb.families.conjugate import ROUNDED, Added, Conjugate, alike
 from bayesnb.kernels.blocks import CELLS, slices, written
 from bayesnb.numerics import LOG_2PI, Array, Size, log_rising
@@ -315,7 +315,7 @@ class SharedGaussian(MultivariateGaussian):
     def paired(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of rows, and log p(x | θ) at joint draws of all classes, (draw, row, class)."""
         theta = self.draw(posterior, np.random.default_rng(0), (DRAWS,))
-        for cut in slices(rows_of(x), max(1, CELLS // (DRAWS * len(posterior.kappa)))):
+        for cut in slices(x.shape[0], max(1, CELLS // (DRAWS * len(posterior.kappa)))):
             yield cut, self.log_likelihood(theta, x[cut])
 
     def log_likelihood_given_row(
@@ -326,7 +326,7 @@ class SharedGaussian(MultivariateGaussian):
         uniform = common.generator().random(len(found))
         weight = np.exp(found - found.max(axis=0))
         below = weight.cumsum(axis=0) / weight.sum(axis=0)
-        for row in range(rows_of(x)):
+        for row in range(x.shape[0]):
             for c in np.unique(chosen[:, row]):
                 own = chosen[:, row] == c
                 again = np.searchsorted(below[:-1, row, c], uniform[own])

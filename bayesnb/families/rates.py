@@ -118,6 +118,10 @@ class Exposed:
     def __len__(self) -> int:
         return len(self.counts)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.counts.shape
+
     def __getitem__(self, rows: Any) -> Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
 

@@ -245,7 +245,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return self.log_moment(posterior, x, 1.0)
 
     def log_moment(self, posterior: Draws, x: Column, t: float | Array) -> Array:
-        t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.proper().shape[0]))
+        t = np.broadcast_to(np.asarray(t, float), (len(x), posterior.batch_shape[0]))
         strata, found = self.strata(posterior), np.empty(t.shape)
         for cut in slices(len(x), max(1, CHUNK // (len(strata) * t.shape[1]))):
             found[cut] = strata.average(self.log_moments(posterior, x[cut], t[cut]))
@@ -265,7 +265,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     ) -> Array:
         # Resample the draws in two steps, with probabilities proportional to a density: first a stratum, by its density
         # of the whole row, and within it each column separately, by the density of the row's cell.
-        n_classes, n_columns = posterior.proper().shape
+        n_classes, n_columns = posterior.batch_shape
         found, strata = np.zeros((*chosen.shape, n_classes)), self.strata(posterior)
         says = self.log_moments(posterior, x, np.ones((len(x), n_classes)))
         stratum = strata.picked(says, chosen, common.generator(n_columns).random(common.draws))
@@ -278,12 +278,12 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of rows, and log p(x | θ) at every joint draw, (draw, row, class)."""
-        for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
+        for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.batch_shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
         """Yield a column j, a block of rows, and log p(x_j | θ) at every draw, (draw, row, class)."""
-        for column in range(posterior.proper().shape[1]):
+        for column in range(posterior.batch_shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
 
@@ -295,7 +295,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         densities are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior
         and statistic) is given, the posterior is sampled again without the row.
         """
-        n_classes, n_columns = posterior.proper().shape
+        n_classes, n_columns = posterior.batch_shape
         if n_columns > 1 and not self.one_term:
             each = []
             for j in range(n_columns):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells, rows_of
+from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.trials import BinaryCounts
 from bayesnb.inference.classifier import Classifier, index_of
@@ -460,10 +460,10 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         return low + share * (high - low) if even else np.exp(low + share * (high - low))
 
     found: tuple[list[Array], list[Array]] = ([], [])
-    for rows in slices(rows_of(x), ROWS):
+    for rows in slices(x.shape[0], ROWS):
         part = family.read(x[rows])[0]  # What it sets apart is the same in every class.
         _, cell, log_h = family.cells(ends[0], part)
-        known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
+        known = np.broadcast_to(known_cells(part), (part.shape[0], *ends[0].batch_shape))
 
         def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
             made = {name: between(pair, share, name == "m" or (pair <= 0).any())

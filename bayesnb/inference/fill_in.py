@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from bayesnb.data.rows import table_of
 from bayesnb.dependence import columns, terms
-from bayesnb.families.columns import BAG, COUNTS, LEVELS, ZEROS_AND_ONES, columns_in, dense_cells, known_cells
+from bayesnb.families.columns import BAG, COUNTS, LEVELS, ZEROS_AND_ONES, dense_cells, present
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
@@ -189,13 +189,13 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     rest = np.where(ruled_out > impossible, -np.inf, rest)
     with np.errstate(invalid="ignore"):
         found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
-    missing = np.column_stack([_missing(piece, data[piece.feature], n_rows) for piece in columns.pieces(posterior)])
+    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in columns.pieces(posterior)])
     names, index = columns.names(posterior), index_of(X)
     return pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index)
 
 
-def _missing(piece: Any, x: Any, n_rows: int) -> Array:
+def _missing(piece: Any, x: Any) -> Array:
     if piece.family.support is BAG:
         return x.missing()
-    known = np.broadcast_to(known_cells(x), (n_rows, 1, columns_in(x)))[:, 0]
+    known = present(x)
     return ~(known.any(1) if piece.column is None else known[:, piece.column])

@@ -325,7 +325,7 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
             others.append((family, believed, x))
             continue
         belief, d, log_h = family.cells(believed, cells)
-        known = np.broadcast_to(known_cells(cells), (len(x), 1, believed.proper().shape[1]))
+        known = np.broadcast_to(known_cells(cells), (len(x), 1, believed.batch_shape[1]))
         if trial:
             # Only columns of zeros and ones have increments d: d[0] is 1 or 0. For levels, alpha is that of the level.
             own = np.where(d[0] == 1, belief.alpha, belief.beta) if d else belief.alpha

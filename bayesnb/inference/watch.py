@@ -23,6 +23,7 @@ from bayesnb.data.inferring import named_levels
 from bayesnb.data.schema import Schema
 from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
+from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed, Poisson
 from bayesnb.families.trials import BinaryCounts
 from bayesnb.inference.classifier import Classifier
@@ -562,7 +563,7 @@ def _reader(
         data, labels = given
         some = np.arange(len(labels)) if c is None else np.flatnonzero(labels.codes == c)
         x = part_of(data, some)[name]
-        if isinstance(x, Coded | Exposed) or not hasattr(x, "shape"):
+        if isinstance(x, Bag | Coded | Exposed):
             return None
         values = _cells(classifier, {name: x}, name, place)
         return Ranks(tuple(np.sort(values[~np.isnan(values)]).tolist()))

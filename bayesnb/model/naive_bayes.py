@@ -379,7 +379,7 @@ class Posterior:
         A key is a pair of integers. The first integer is 2 plus the position of the feature in the model. The second
         integer is the column's position in the feature.
         """
-        width = {name: max(1, believed.proper().shape[-1]) for name, believed in self.features.items()}
+        width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.columns import BAG, Coded, columns_in, columns_of, dense_cells
+from bayesnb.families.columns import BAG, Coded, columns_of, dense_cells
 from bayesnb.families.rates import Exposed
 from bayesnb.kernels import trees
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -158,7 +158,7 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
             yield cells.row[known], np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1), False
             continue
         x = x.tocsc() if sparse.issparse(x) else x
-        for k in range(columns_in(x)):
+        for k in range(x.shape[1]):
             column = dense_cells(columns_of(x, [k]))[:, 0]
             rows = np.flatnonzero(~np.isnan(column))
             yield rows, np.unique(column[rows], return_inverse=True)[1], not isinstance(x, Coded)

@@ -123,7 +123,7 @@ def by_name(
 def width(part: Any) -> int:
     """Number of columns."""
     arrays = [part] if hasattr(part, "shape") else arrays_of(part).values()
-    return next(v.shape[1] for v in arrays if v.ndim > 1)
+    return next(v.shape[1] for v in arrays if len(v.shape) > 1)
 
 
 def split(answer: Any, ends: Sequence[int]) -> list[Any]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -137,13 +138,22 @@ class Belief(ABC):
     def proper(self) -> Array:
         """Whether the distribution of each θ is proper."""
 
+    @cached_property
+    def batch_shape(self) -> Size:
+        """The shape of the array of independent θ, (class, column)."""
+        return self.proper().shape
+
+    @cached_property
+    def _first_improper(self) -> tuple[int, ...] | None:
+        proper = self.proper()
+        return None if proper.all() else first(~proper)
+
     def require_proper(self, what: str) -> None:
-        if not (proper := self.proper()).all():
-            where = first(~proper)
+        if (where := self._first_improper) is not None:
             cell = ", ".join(
                 f"{f.name}={value[where]:g}"
                 for f in fields(self)
-                if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
+                if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == self.batch_shape
             )
             found = self._fault(where) or cell or "no concentration at all"
             raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -96,6 +97,10 @@ class Beta(SimplexPrior):
     @property
     def concentrations(self) -> Array:
         return self.counted(self.alpha, self.beta)
+
+    @cached_property
+    def total(self) -> Array:
+        return self.alpha + self.beta
 
     @staticmethod
     def counted(ones: Array = ONE, zeros: Array = NONE) -> Array:

@@ -346,7 +346,7 @@ class BetaTree(Stopping, Prior):
             return climb(near, own, *self.states)[0]
 
     def log_normalizer(self) -> Array:
-        return np.zeros(self.proper().shape)
+        return np.zeros(self.batch_shape)
 
     def log_jacobian(self, theta: Theta) -> Array:
         share = theta["share"]

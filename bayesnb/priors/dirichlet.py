@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -118,11 +118,11 @@ class SimplexPrior(Prior):
 
     # The distribution.
 
-    @property
+    @cached_property
     def outcomes(self) -> Array:
         return (self.concentrations > 0).sum(-1)
 
-    @property
+    @cached_property
     def total(self) -> Array:
         return self.concentrations.sum(-1)
 

@@ -109,7 +109,7 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
     answers = []
     for compiled in (False, True):
         monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
-        monkeypatch.setattr(blocks, "either", lambda loop, in_numpy, _, c=compiled: loop if c else in_numpy)
+        monkeypatch.setattr(blocks, "either", lambda loop, in_numpy, _, *of, c=compiled: (loop if c else in_numpy)(*of))
         clf = BayesianNB(family, random_state=0).fit(X, y, weight)
         learned = clf.classifier_.statistics.features["x"].arrays()
         drawn = nb.draws.sample_proba(clf, X[:50], 20)

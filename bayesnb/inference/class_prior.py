@@ -12,7 +12,7 @@ from bayesnb.data.targets import labels_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
-from bayesnb.model import normalize, probabilities
+from bayesnb.model import normalize
 from bayesnb.priors import Array, Dirichlet, log
 from bayesnb.priors import class_prior as class_priors
 from bayesnb.wording import require_whole, warn
@@ -112,7 +112,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
     # A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
     # counts, which is Dirichlet(1 + counts).
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
-    likelihood = probabilities(np.asarray(log_likelihood, float))
+    likelihood = normalize(np.asarray(log_likelihood, float), log=False)
     require_whole(100, draws=draws)
     n_classes, each = likelihood.shape[1], -(-draws // CHAINS)
     kept, counts = np.zeros((CHAINS, each, n_classes)), np.zeros((CHAINS, n_classes))

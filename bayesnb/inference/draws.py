@@ -15,7 +15,7 @@ from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import Data, counted_in, normalize, part_of, probabilities
+from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
 from bayesnb.wording import require_whole
 
@@ -172,7 +172,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
             with counted_in(np.arange(rows.start, rows.stop)):
                 some, many = part_of(data, rows), rows.stop - rows.start
                 joint = believed.log_joint_at(drawn, (seed, place), some, many, offset[rows])
-                proba[part, rows] = probabilities(joint)
+                proba[part, rows] = normalize(joint, log=False)
 
         # Use few rows per batch, so that their joint probabilities stay in the processor's cache.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))

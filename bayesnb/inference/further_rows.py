@@ -28,7 +28,7 @@ from bayesnb.inference.regret import Costs, expected_losses, regrets, stated_by
 from bayesnb.inference.sample import drawn_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
-from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, part_of, probabilities
+from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.membership import Labels
@@ -206,7 +206,7 @@ def worth_of_rows(
             statistics, before = statistics + further(rows=size - before), size
             believed = replace(full, posterior=full.posterior.given(statistics))
             predictive = stated_by(believed, data, rows)
-            left = predictive if labels is None else probabilities(believed.left_out(data, labels)[0])
+            left = predictive if labels is None else normalize(believed.left_out(data, labels)[0], log=False)
             for found, classes in ((loss, true), (realised, np.eye(true.shape[1])[codes])):
                 found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):

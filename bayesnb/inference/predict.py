@@ -6,7 +6,7 @@ from typing import Any
 
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.model import normalize, probabilities
+from bayesnb.model import normalize
 from bayesnb.priors import Array
 
 
@@ -55,7 +55,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
-    return probabilities(classifier.believed.log_joint(*classifier.read(X)))
+    return normalize(classifier.believed.log_joint(*classifier.read(X)), log=False)
 
 
 @question("its logarithm", "predict")

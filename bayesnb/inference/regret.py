@@ -17,7 +17,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.sample import rows_to_ask
-from bayesnb.model import ESTIMATES, Data, probabilities
+from bayesnb.model import ESTIMATES, Data, normalize
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError
 
@@ -58,7 +58,7 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
     """Predicted class probabilities of encoded rows, (row, class); all 0 if a row is impossible."""
     joint = believed.log_joint(data, rows)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
-    return np.where(impossible, 0.0, probabilities(np.where(impossible, 0.0, joint)))
+    return np.where(impossible, 0.0, normalize(np.where(impossible, 0.0, joint), log=False))
 
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")

@@ -98,13 +98,11 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
     return "bayesnb.kernels.compiled" in sys.modules or _answered >= ALONE
 
 
-def either(loop: Loop, in_numpy: Callable, cells: float) -> Callable:
-    """Choose a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` is true, or if
-    the loop was already compiled for these argument types.
+def either(loop: Loop, in_numpy: Callable, cells: float, *arguments: Any) -> None:
+    """Run a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` is true, or if the
+    loop was already compiled for these argument types.
     """
-    if worthwhile(cells):
-        return loop
-    return lambda *arguments: (loop if _types(arguments) in loop.known else in_numpy)(*arguments)
+    (loop if worthwhile(cells) or _types(arguments) in loop.known else in_numpy)(*arguments)
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:

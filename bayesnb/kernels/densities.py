@@ -69,8 +69,7 @@ class Students:
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
-        total, size = np.empty((x.shape[0], slots)), x.shape[0] * x.shape[1] * slots
-        form = blocks.either(_products_of_runs, _products_of_runs_in_numpy, size)
+        total, forms = np.empty((x.shape[0], slots)), (_products_of_runs, _products_of_runs_in_numpy)
 
         def part(cut: slice) -> Array:
             block = blocks.contiguous(x[cut], float)
@@ -80,7 +79,8 @@ class Students:
                 row = np.argsort(codes[cut].astype(np.min_scalar_type(len(self.location))), kind="stable")
                 own, factor = codes[cut][row], -self.powers[:, None, codes[cut]]
             product, lead = np.zeros((len(self.powers), slots, len(block))), np.zeros((slots, len(block)))
-            form(block, row, own, sign, self.order, self.run, *self.in_order, product, lead)
+            curves = self.order, self.run, *self.in_order
+            blocks.either(*forms, block.size * slots, block, row, own, sign, *curves, product, lead)
             far = np.empty(0, np.intp)
             if codes is not None:
                 product[product <= -1] = np.nan
@@ -201,10 +201,10 @@ def _carried(carried: Array, squares: Array) -> Array:
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
     """Σ_j [top - ((x - location - low) scale)² / 2], (row, class); NaN adds nothing."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
-    form = blocks.either(_squares, _squares_in_numpy, x.size * len(location))
 
     def part(cut: slice, found: Array) -> None:
-        form(blocks.contiguous(x[cut], float), *cells, found)
+        block = blocks.contiguous(x[cut], float)
+        blocks.either(_squares, _squares_in_numpy, block.size * len(location), block, *cells, found)
 
     return blocks.written(np.empty((len(x), len(location))), part, blocks.cuts(len(x), x.shape[1]))
 

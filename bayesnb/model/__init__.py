@@ -16,7 +16,6 @@ from bayesnb.model.probabilities import NoClosedFormError as NoClosedFormError
 from bayesnb.model.probabilities import counted_in as counted_in
 from bayesnb.model.probabilities import estimate_rule as estimate_rule
 from bayesnb.model.probabilities import normalize as normalize
-from bayesnb.model.probabilities import probabilities as probabilities
 from bayesnb.model.statistics import Data as Data
 from bayesnb.model.statistics import Statistics as Statistics
 from bayesnb.model.statistics import about as about

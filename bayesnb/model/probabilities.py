@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.kernels.blocks import slices, written
+from bayesnb.kernels.blocks import slices
 from bayesnb.priors import Array
 from bayesnb.wording import RefusedError, meant
 
@@ -93,8 +93,8 @@ def counted_in(rows: Array) -> Iterator[None]:
         raise ImpossibleRowError(rows[error.rows]) from error
 
 
-def normalize(log_joint: Array) -> Array:
-    """log p(c | x) from log p(c, x), with the class on the last axis.
+def normalize(log_joint: Array, log: bool = True) -> Array:
+    """log p(c | x) from log p(c, x), with the class on the last axis; p(c | x) if ``log`` is false.
 
     Raises
     ------
@@ -103,21 +103,12 @@ def normalize(log_joint: Array) -> Array:
 
     Examples
     --------
-    >>> np.exp(normalize(np.log(np.array([[0.0206, 0.0053]])))).round(3)
+    >>> normalize(np.log(np.array([[0.0206, 0.0053]])), log=False).round(3)
     array([[0.795, 0.205]])
     """
-    return _normalized(log_joint, logs=True)
-
-
-def probabilities(log_joint: Array) -> Array:
-    """p(c | x) from log p(c, x); see :func:`normalize`."""
-    return _normalized(log_joint, logs=False)
-
-
-def _normalized(log_joint: Array, logs: bool) -> Array:
     rows = log_joint.reshape(-1, log_joint.shape[-1])
-
-    def part(cut: slice, found: Array) -> None:
+    found = np.empty(rows.shape)
+    for cut in slices(len(rows), max(1, NEAR // max(1, rows.shape[1]))):
         # Transposed, because numpy is slow at many short rows.
         below = np.array(rows[cut].T, order="C")
         top = below.max(axis=0)
@@ -126,16 +117,14 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
             raise ImpossibleRowError(np.unique(np.argwhere(impossible)[:, -1] if impossible.ndim else [0]))
         below -= top
         powers = np.exp(below)
-        if logs:
+        if log:
             tops = below == 0
             powers[tops] = 0.0
             below -= np.log1p(powers.sum(axis=0) + (tops.sum(axis=0) - 1.0))
         else:
             np.divide(powers, powers.sum(axis=0), out=below)
-        found[:] = below.T
-
-    parts = slices(len(rows), max(1, NEAR // max(1, rows.shape[1])))
-    return written(np.empty(rows.shape), part, parts).reshape(log_joint.shape)
+        found[cut] = below.T
+    return found.reshape(log_joint.shape)
 
 
 def add_row(joint: Array, row: Array) -> Array:

@@ -604,7 +604,7 @@ def test_trees_drawn_cell_by_cell_have_the_distribution_of_draws_of_whole_trees(
     monkeypatch.setattr(conjugate, "MANY_NUMBERS", 10**9)
     whole = PosteriorDraws(replace(believed, posterior=replace(believed.posterior)), 5_000, 1)
     assert not whole.believed.by_cells
-    drawn = np.exp(normalize(whole.log_joint(data, rows)))
+    drawn = np.exp(normalize(whole.log_joint(data, np.arange(rows))))
     ranks = (drawn[..., None] < by_cells).mean(0)
     # Four standard errors of a difference of two shares of 5,000 draws.
     error = np.sqrt(2 * np.multiply(shares, np.subtract(1, shares)) / 5_000)

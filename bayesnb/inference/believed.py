@@ -79,6 +79,10 @@ class Believed:
             )
         return self if given is None else replace(self, given=given)
 
+    def of_rows(self, rows: Any) -> Believed:
+        """A copy for some of the rows to predict."""
+        return replace(self, offset=self.offset[rows]) if np.ndim(self.offset) else self
+
     @property
     def power(self) -> int:
         """1 to condition on the row as well as the data, 0 for the data alone."""
@@ -216,19 +220,17 @@ class Believed:
         theta = self.posterior.draw(rng, (n,), without)
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
-    def log_joint_at(
-        self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int, offset: Array | float = 0.0
-    ) -> Array:
+    def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
         ``seed`` is a pair: the seed of further draws, and the batch number of ``drawn``.
         """
         if isinstance(drawn, DrawnDependence):
-            return drawn.log_joint(data, n_rows, offset)
+            return drawn.log_joint(data, n_rows, self.offset)
         common = CommonDraws(len(drawn.log_pi), seed)
         if isinstance(drawn, DrawnForests):
-            return drawn.log_joint(data, n_rows, common, self.given == "row", offset)
-        return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
+            return drawn.log_joint(data, n_rows, common, self.given == "row", self.offset)
+        return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, self.offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).

@@ -51,39 +51,35 @@ class PosteriorDraws:
     def _few(self) -> list[Drawn]:
         return list(self) if self.draws <= self._part else []
 
-    def answers(
-        self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
-    ) -> dict[str, Array]:
+    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int) -> dict[str, Array]:
         """Evaluate several functions of the draws, (draw, row, class), in one pass."""
         n_classes = len(self.believed.posterior.labels)
-        offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
         size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
             rows = np.arange(cut.start, cut.stop)
             with counted_in(rows):
-                p = np.exp(normalize(self.log_joint(part_of(data, cut), len(rows), offset[cut])))
+                p = np.exp(normalize(self.log_joint(data, rows)))
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
 
-    def intervals(
-        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array | float = 0.0
-    ) -> tuple[Array, Array]:
+    def intervals(self, data: Data, n_rows: int, shares: Sequence[float]) -> tuple[Array, Array]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
-        found = self.answers({"ends": quantiles(shares)}, data, n_rows, offset)["ends"]
-        return found[..., 0], found[..., 1] * self.widening(data, n_rows, offset)[:, None, None]
+        found = self.answers({"ends": quantiles(shares)}, data, n_rows)["ends"]
+        return found[..., 0], found[..., 1] * self.widening(data, n_rows)[:, None, None]
 
-    def widening(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
+    def widening(self, data: Data, n_rows: int) -> Array:
         """The ratio of the Monte Carlo errors to the errors of independent draws, (row,)."""
         believed = self.believed
-        return np.sqrt(self.draws / believed.posterior.effective(believed.power, self.draws, data, n_rows, offset))
+        how = believed.power, self.draws, data, n_rows, believed.offset
+        return np.sqrt(self.draws / believed.posterior.effective(*how))
 
-    def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
+    def log_joint(self, data: Data, rows: Array) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), for one batch of rows."""
         seed, parts = seed_of_rows(self.seed), enumerate(self._few or self)
-        at = self.believed.log_joint_at
-        return np.concatenate([at(drawn, (seed, k), data, n_rows, offset) for k, drawn in parts])
+        at, some = self.believed.of_rows(rows).log_joint_at, part_of(data, rows)
+        return np.concatenate([at(drawn, (seed, k), some, len(rows)) for k, drawn in parts])
 
 
 def seed_of_rows(seed: Any) -> int:
@@ -159,10 +155,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     data, n = classifier.read(X)
     require_whole(1, draws=draws)
     seed, rng = seed_of_rows(classifier.seed), classifier.generator()
-    believed, offset = (
-        classifier.believed.when_given(given),
-        np.broadcast_to(classifier.believed.offset, (n, len(classifier.classes))),
-    )
+    believed = classifier.believed.when_given(given)
     size = classifier.posterior.draw(np.random.default_rng(0)).size
     proba = np.empty((draws, n, len(classifier.classes)))
     for place, part in enumerate(slices(draws, max(1, min(512, MEMORY // 16 // size)))):
@@ -171,7 +164,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
         def answer(rows: slice, drawn: Drawn = drawn, place: int = place, part: slice = part) -> None:
             with counted_in(np.arange(rows.start, rows.stop)):
                 some, many = part_of(data, rows), rows.stop - rows.start
-                joint = believed.log_joint_at(drawn, (seed, place), some, many, offset[rows])
+                joint = believed.of_rows(rows).log_joint_at(drawn, (seed, place), some, many)
                 proba[part, rows] = normalize(joint, log=False)
 
         # Use few rows per batch, so that their joint probabilities stay in the processor's cache.

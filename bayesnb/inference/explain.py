@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, Literal
 
@@ -131,7 +131,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
         spread = LogOdds.of(posterior, data, n, a, b, offset)
     else:
         seed = 0 if classifier.seed is None else classifier.seed
-        drawn = PosteriorDraws(believed.when_given("data"), 4000, seed).log_joint(data, n, offset)
+        believed = replace(believed.when_given("data"), offset=offset)
+        drawn = PosteriorDraws(believed, 4000, seed).log_joint(data, np.arange(n))
         spread = DrawnLogOdds(_against(drawn, a, b))
     yield TOTAL, _against(log_joint, a, b), spread
 

@@ -22,17 +22,12 @@ from bayesnb.wording import require_whole
 
 
 def intervals_of(
-    answers: PosteriorDraws,
-    by_formula: bool,
-    data: Data,
-    n_rows: int,
-    shares: Sequence[float],
-    offset: Array | float = 0.0,
+    answers: PosteriorDraws, by_formula: bool, data: Data, n_rows: int, shares: Sequence[float]
 ) -> tuple[Array, Array]:
     """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors (NaN without draws)."""
     if not by_formula:
-        return answers.intervals(data, n_rows, shares, offset)
-    found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
+        return answers.intervals(data, n_rows, shares)
+    found = Law.of(answers, data, n_rows).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
     return found[..., 0], found[..., 1]
 
 
@@ -114,7 +109,7 @@ def predict_interval(
     data, n = classifier.read(X)
     tail = (1 - probability_of_interval(prob)) / 2
     answers, by_formula = answering(classifier, method, draws, given)
-    found, errors = intervals_of(answers, by_formula, data, n, [tail, 0.5, 1 - tail], classifier.believed.offset)
+    found, errors = intervals_of(answers, by_formula, data, n, [tail, 0.5, 1 - tail])
     notes: dict[str, Any] = {"given": answers.believed.given}
     if not by_formula or not np.isnan(errors).all():
         notes["mcse"] = float(np.nanmax(errors, initial=0.0))

@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.inference.draws import CHUNK, PosteriorDraws
 from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.kernels.blocks import each, slices
-from bayesnb.model import Data, counted_in, normalize, part_of
+from bayesnb.model import Data, counted_in, normalize
 from bayesnb.numerics import Array
 
 BLOCK = 2**12
@@ -51,29 +51,26 @@ class Law:
     """The posterior distribution of the log-odds ln p(a, x | θ) - ln p(b, x | θ) of two classes, for each row.
 
     ``answers`` provides posterior draws for rows too extreme for ``formula``. ``certain``, (row,), is plus or minus
-    infinity if one of the two classes is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row,
-    class).
+    infinity if one of the two classes is impossible, otherwise NaN. ``rows`` are the positions of the rows in ``data``.
     """
 
     answers: PosteriorDraws
     formula: LogOdds
     certain: Array
     data: Data
-    offset: Array
+    rows: Array
 
     @classmethod
-    def of(cls, answers: PosteriorDraws, data: Data, n_rows: int, offset: Array | float = 0.0) -> Law:
+    def of(cls, answers: PosteriorDraws, data: Data, n_rows: int) -> Law:
         believed = answers.believed
-        formula = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
-        log_joint = believed.posterior.log_predictive(data, n_rows) + offset
+        formula = LogOdds.of(believed.posterior, data, n_rows, offset=believed.offset, power=believed.power)
+        log_joint = believed.log_predictive(data, n_rows)
         normalize(log_joint)
         certain = np.where(np.isneginf(log_joint), [-np.inf, np.inf], 0.0).sum(1)
-        return cls(answers, formula, np.where(certain == 0, np.nan, certain), data,
-                   np.broadcast_to(offset, log_joint.shape))  # fmt: skip
+        return cls(answers, formula, np.where(certain == 0, np.nan, certain), data, np.arange(n_rows))
 
     def __getitem__(self, rows: Any) -> Law:
-        some = part_of(self.data, rows)
-        return Law(self.answers, self.formula[rows], self.certain[rows], some, self.offset[rows])
+        return Law(self.answers, self.formula[rows], self.certain[rows], self.data, self.rows[rows])
 
     def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
         cuts = slices(len(self.certain), BLOCK)
@@ -98,8 +95,8 @@ class Law:
         return [rows[cut] for cut in slices(len(rows), max(1, CHUNK // (2 * self.answers.draws)))]
 
     def _drawn(self, rows: Array) -> DrawnLogOdds:
-        with counted_in(rows):
-            joint = self.answers.log_joint(part_of(self.data, rows), len(rows), self.offset[rows])
+        with counted_in(self.rows[rows]):
+            joint = self.answers.log_joint(self.data, self.rows[rows])
         # A class probability may underflow to 0 in some draws. Cut infinite log-odds at ±MOST, where every class
         # probability is 0 or 1 in double precision, so that quantiles can be interpolated.
         return DrawnLogOdds(np.clip(joint[..., 0] - joint[..., 1], -MOST, MOST))

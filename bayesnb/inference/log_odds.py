@@ -127,9 +127,8 @@ def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_
     """Moments of the log-odds, from draws of the parameters and the forests."""
     answers = PosteriorDraws(believed, DRAWS, 0 if classifier.seed is None else classifier.seed)
     n_classes, found = len(believed.posterior.labels), []
-    offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
     for cut in slices(n_rows, max(1, CHUNK // (DRAWS * n_classes**2))):
-        joint = answers.log_joint(part_of(data, cut), cut.stop - cut.start, offset[cut])
+        joint = answers.log_joint(data, np.arange(cut.start, cut.stop))
         with np.errstate(invalid="ignore"):
             apart = joint[..., :, None] - joint[..., None, :]
             found.append((apart.mean(0), apart.var(0)))

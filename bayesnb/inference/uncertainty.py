@@ -97,7 +97,7 @@ def uncertainty(
     1         no    0.4      3.4           0.0
     """
     data, n = classifier.read(X)
-    log_joint, offset = classifier.believed.log_joint(data, n), classifier.believed.offset
+    log_joint = classifier.believed.log_joint(data, n)
     codes, row = log_joint.argmax(axis=1), np.arange(n)
     tail = (1 - probability_of_interval(prob)) / 2
     shares = [tail, 0.5, 1 - tail]
@@ -106,12 +106,12 @@ def uncertainty(
     asks = {"entropies": answers.believed.entropies(answers.believed.log_proba(data, n))}
     if not by_formula:
         asks |= {"interval": quantiles(shares), "top": shares_of_top(codes)}
-    found = answers.answers(asks, data, n, offset)
+    found = answers.answers(asks, data, n)
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
     errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
     if by_formula:
-        found["interval"], _ = intervals_of(answers, True, data, n, shares, offset)
-        first = 1 - Law.of(answers, data, n, offset).in_blocks(lambda law: law.cdf(0.0))
+        found["interval"], _ = intervals_of(answers, True, data, n, shares)
+        first = 1 - Law.of(answers, data, n).in_blocks(lambda law: law.cdf(0.0))
         found["top"] = np.where(codes == 0, first, 1 - first)
     else:
         errors |= dict(zip(ENDS, found["interval"][row, codes, :, 1].T, strict=True))
@@ -128,7 +128,7 @@ def uncertainty(
     }
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
-    widening = answers.widening(data, n, offset)
+    widening = answers.widening(data, n)
     largest = {name: float((error * widening).max(initial=0.0)) for name, error in errors.items()}
     notes = {"given": answers.believed.given, "mcse": largest}
     return with_notes(classifier, pd.DataFrame(columns, index=index_of(X)), notes)

@@ -420,7 +420,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            If ``X`` is not given, and a prior is scaled to data or the levels of a column are unknown.
+            Without ``X``, if a prior is scaled to data or the levels of a column are unknown.
 
         Examples
         --------

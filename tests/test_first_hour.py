@@ -225,6 +225,16 @@ def test_the_mean_of_dates_and_times_is_a_date_or_a_time_on_every_screen(capsys,
     assert clf.tables()["elapsed of brought in"]["mean"].dtype == float
 
 
+@pytest.mark.parametrize("group", [(), ("ask",)])
+def test_the_help_shows_the_whole_summary_of_every_command(capsys, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, *group, "--help")
+    commands = out.split("Commands:")[1].split("Exit codes")[0]
+    assert len(commands.splitlines()) > 10
+    assert "..." not in commands.replace("(MAP, full Bayes, ...)", "")
+    assert all(len(line) <= 80 for line in commands.splitlines())
+
+
 @pytest.mark.parametrize("command", ["fit", "inspect", "compare", "report"])
 def test_the_help_lists_every_family_by_the_kind_of_column(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")

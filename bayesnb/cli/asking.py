@@ -34,11 +34,12 @@ def explain(
     data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], label: str | None,
     against: str | None, unit: str, prob: float, flip: bool, layout: str, settings: Settings, format: Format,
 ) -> int:  # fmt: skip
-    """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
+    """Explain the prediction of one row.
 
-    DATA is the name of an embedded data set, or a path as for `fit`: a model is fitted to it first. If a model file
-    MODEL is given instead, the row comes from the table NEW or from given values. The entries sum to the total. Missing
-    values add nothing; for each missing value, the expected information about the class is shown.
+    The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
+    data set, or a path as for `fit`: a model is fitted to it first. If a model file MODEL is given instead, the row
+    comes from the table NEW or from given values. The entries sum to the total. Missing values add nothing; for each
+    missing value, the expected information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
@@ -133,7 +134,7 @@ def predict(
     model: str, new: str, output: str, digits: int, interval: bool, prob: float, keep: tuple[str, ...],
     absent: str | None, format: Format, force: bool,
 ) -> int:  # fmt: skip
-    """Predict the class of each row, with the probability of every class.
+    """Predict the class of each row and all class probabilities.
 
     Rows are read and written in parts, in order. A file is written completely or not at all.
     """
@@ -173,7 +174,10 @@ def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
 
 @options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
-    """Write a model as one SQL SELECT that computes the class probabilities of the rows of a table."""
+    """Write a model as one SQL SELECT.
+
+    The statement computes the class probabilities of the rows of a table.
+    """
     from bayesnb import deploy
     from bayesnb.data.writers import replacing
 
@@ -193,7 +197,10 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 
 @options.command("MODEL", "bayesnb.inference.sample:sample", output="to_table")
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
-    """Draw new rows from a model: first the class, unless --label names it, then the columns given the class."""
+    """Draw new rows from a model.
+
+    The class is drawn first, unless --label names it; then the columns are drawn given the class.
+    """
     from bayesnb import draws
     from bayesnb.data import writers
 
@@ -215,11 +222,12 @@ def watch(
     model: str, new: str, target: str | None, learned: str | None, level: float, random_state: int, layout: str,
     format: Format,
 ) -> int:  # fmt: skip
-    """Watch a stream of further rows, and raise an alarm if the rows no longer follow the model.
+    """Watch a stream of rows for changes.
 
-    Checking the stream after every row does not make false alarms more probable. If the rows hold the class, the class
-    frequencies and the distribution of each column in each class are watched. If the rows have no class column, only
-    categorical and 0/1 columns are watched. If --learned is given, columns of numbers are watched, too.
+    The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
+    make false alarms more probable. If the rows hold the class, the class frequencies and the distribution of each
+    column in each class are watched. If the rows have no class column, only categorical and 0/1 columns are watched. If
+    --learned is given, columns of numbers are watched, too.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart
@@ -297,9 +305,9 @@ def _command(name: str) -> click.Command:
         each for each in facts["options"]
         if each not in ("X", "y") and each in parameters and options.type_of(each, parameters[each])
     ]  # fmt: skip
-    return options.command("MODEL NEW", facts["function"], names=("target", *names, "format", "layout"))(ask)
+    command = options.command("MODEL NEW", facts["function"], names=("target", *names, "format", "layout"))(ask)
+    command.short_help = facts["summary"]
+    return command
 
 
-questions = Questions(
-    "ask", help="Ask a model about the rows of a table: each question of the Python methods is a command."
-)
+questions = Questions("ask", help="Ask a model a question about the rows of a table.")

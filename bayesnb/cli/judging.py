@@ -91,7 +91,7 @@ def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
     format: Format, force: bool,
 ) -> int:  # fmt: skip
-    """Find labels that may be wrong, and columns of a table that depend on each other given the class.
+    """Find doubtful labels and dependent columns.
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
     independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
@@ -149,9 +149,10 @@ def report(
     cv: Folds, rows: int, settings: Settings, unit: str, draws: int, prob: float, random_state: int, format: Format,
     force: bool,
 ) -> int:  # fmt: skip
-    """Write a self-contained page about a table and its model: scores, findings, and learned parameters.
+    """Write a self-contained page about a table and its model.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access.
+    The page has scores, findings and learned parameters. DATA is the name of an embedded data set, or a path as for
+    `fit`. The page needs no network access.
     """
     from bayesnb.estimator import holding
     from bayesnb.evaluation.folds import require_folds

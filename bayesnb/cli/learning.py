@@ -111,18 +111,21 @@ CHANGED = ("target", "weight", "format", "output", "force")
 
 @options.command("MODEL MORE", names=CHANGED, output="to_same_model")
 def update(model: str, more: str, **given: Any) -> int:
-    """Add further rows to a model, as if it had learned all rows from the start.
+    """Add further rows to a model.
 
-    The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
-    the file again and updates the changed model with the rows. Rows from stdin cannot be read again: if the model file
-    has changed, the command fails and writes nothing.
+    The result is the model that learns all rows from the start. The old file stays until the new file is complete. If
+    another process changes the file meanwhile, the command reads the file again and updates the changed model with the
+    rows. Rows from stdin cannot be read again: if the model file has changed, the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
 
 @options.command("MODEL ROWS", names=CHANGED, output="to_same_model")
 def forget(model: str, rows: str, **given: Any) -> int:
-    """Remove learned rows from a model exactly, as if it had never seen them."""
+    """Remove learned rows from a model.
+
+    The result is the model that never learned these rows.
+    """
     return _changed("without_rows", model, rows, **given)
 
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 def split(
     data: str, target: str | None, output: str | None, test_share: float, split_seed: int, format: Format, force: bool
 ) -> int:
-    """Split a table into rows to learn from and rows to score: STEM-train and STEM-test.
+    """Split a table into rows to learn from and rows to score.
 
-    --test is the fraction of each class that goes to STEM-test. Which rows are drawn depends on their content and on
-    the seed, not on their order. Rows without a class are left out. Rows of CSV and Excel files are written as CSV in
-    UTF-8, with unchanged cells, and rows of all other tables as Parquet.
+    The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test.
+    Which rows are drawn depends on their content and on the seed, not on their order. Rows without a class are left
+    out. Rows of CSV and Excel files are written as CSV in UTF-8, with unchanged cells, and rows of all other tables as
+    Parquet.
     """
     from bayesnb.data import writers
 

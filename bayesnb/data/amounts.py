@@ -75,7 +75,7 @@ POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
 
 
 class Measured(NamedTuple):
-    """Number or bound for each decimal mark."""
+    """A number or bound in a text, with its value under each possible decimal mark."""
 
     bound: str
     unit: str

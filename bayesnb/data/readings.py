@@ -199,9 +199,9 @@ MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 class Bounded(Reading):
     """A column of numbers and of bounds such as "<5", read as two columns: one of levels and one of numbers.
 
-    The feature column "kind of COLUMN" holds the bound ("<5"), another text ("hemolyzed"), or "number". The feature
-    column "number of COLUMN" is NaN for cells without a number. ``docs/how-to/what-is-read.md`` describes when this
-    reading is the default.
+    The feature column "kind of COLUMN" holds "number" for a number, and otherwise the bound ("<5") or other text
+    ("hemolyzed") of the cell. The feature column "number of COLUMN" is NaN for cells without a number.
+    ``docs/how-to/what-is-read.md`` describes when this reading is the default.
 
     Parameters
     ----------

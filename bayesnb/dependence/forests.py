@@ -283,8 +283,8 @@ class Forests:
         If ``left`` is given, the term of a row's own class is computed without this row.
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
-        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
-        the columns with the largest expected number of edges. Edges to the other missing cells are ignored.
+        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, only the missing cells
+        of the columns with the most expected edges are averaged over. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)

@@ -184,8 +184,8 @@ def independence(
     Raises
     ------
     ValueError
-        If a feature is sampled, a posterior is improper when a row is left out, rows without a label were learned, or
-        there are more than 200 columns.
+        If there are sampled features, learned rows without a label, more than 200 columns, or a posterior that is
+        improper when a row is left out.
 
     Notes
     -----

@@ -128,7 +128,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield name, scale, resolution and values of each test statistic of x, (table, row)."""
+    """Yield name, scale, resolution and values of each test statistic. ``x`` is (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return

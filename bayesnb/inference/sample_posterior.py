@@ -60,7 +60,7 @@ def sample_posterior(
         Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. "gibbs" needs the
         learned rows. "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree
         describes only the labelled rows.
-    include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
+    include : list of {"log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"}, optional
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}

@@ -240,7 +240,7 @@ def gather(codes: Array | None, table: Array) -> Array:
     ----------
     codes : int array or CSR matrix (row, column), or None
         A code of -1 adds nothing. In a sparse matrix, every stored code is 1, and all other codes are 0. If ``codes``
-        is ``None``, the axis "value" of ``table`` is the row axis.
+        is ``None``, ``table`` is (..., row, class, column).
     table : array (..., value, class, column)
     """
     if codes is None:

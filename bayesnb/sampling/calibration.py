@@ -252,8 +252,8 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last state of each of ``draws`` Gibbs chains. The labels of the first ``hidden`` rows are treated as
-        unknown.
+        """The last state of each Gibbs chain; ``draws`` is the number of chains. The labels of the first ``hidden``
+        rows are treated as unknown.
         """
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()

@@ -66,20 +66,21 @@ class Learned:
 
         The dependence statistics use the cells chosen by the earlier classifier, ``before``.
         """
-        counts = _counts(settings, before)
+        classes = part.classes if isinstance(part, Summary) else part.target.classes
+        counts = nothing(len(classes)) if before is None else _counts(settings, before).of_classes(len(classes))
         if isinstance(part, Summary):
-            return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))
+            return cls(part.schema, part.statistics, classes, part.named, counts)
         held = before is not None and before.dependence is not None and settings.dependence is not None
         schema, statistics = part.statistics(settings, _schema(settings, before), held)
-        labels = Labels(part.target.codes, part.weight, len(part.target.classes))
-        if before is None:
-            counts = nothing(labels.n)
-        elif counts.cells.empty:
-            counts = counts.of_classes(labels.n)
-        else:
+        if before is not None and not counts.cells.empty:
             _, data = schema.read(schema.through(part.table), absent=schema.absent_when_learned)
+            labels = Labels(part.target.codes, part.weight, len(classes))
             counts = counts.cells.statistics(before.posterior, data, labels)
-        return cls(schema, statistics, part.target.classes, part.target.declared, counts)
+        return cls(schema, statistics, classes, part.target.declared, counts)
+
+    def naming(self, classes: tuple[Any, ...]) -> Learned:
+        """Declare further classes, which may have no rows."""
+        return replace(self, declared=(*self.declared, *classes))
 
     def __add__(self, other: Learned) -> Learned:
         classes = classes_of(self.classes, other.classes)
@@ -129,48 +130,57 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     """
     X = _beside(X, y, sample_weight)
     require_dependence(settings)
-    in_parts = streams(X)
-    learned = _of_parts(settings, X, y, sample_weight) if in_parts else _of_rows(settings, X, y, sample_weight)
-    warn_of_table(learned.schema, learned.statistics, learned.classes, None if in_parts else X)
-    return learned
+    if in_parts := streams(X):
+        learned, rows = _of_parts(settings, X, y, sample_weight)
+        made = updated(settings, None, learned, rows, target=y)
+    else:
+        learned, rows, others = _of_rows(settings, X, y, sample_weight)
+        made = updated(settings, None, learned, rows, **others)
+        if made.em is None:
+            _warn_of_own_words(learned, rows)
+    warn_of_table(learned.schema, learned.statistics, made.classes, None if in_parts else X)
+    return made
 
 
-def _of_rows(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
+def _of_rows(
+    settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any
+) -> tuple[Learned, TrainingRows, dict[str, Any]]:
+    """Learn from a table in memory; return also its rows and further fields of the classifier."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
-    target = name if isinstance(name, str | int) and name != "" else None
+    others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
     rows = TrainingRows.to_learn(X, y, sample_weight, unlabelled.marker)
-    rows = rows.weighing_unlabelled(unlabelled.weight)
-    if not rows.weight.any():
-        raise ValueError(NO_LABEL)
-    rows = rows.counted()
     if not rows.target.complete:
-        if settings.dependence is not None:
-            raise RefusedError(
-                "some rows have no label, and exponents are learned from labels that are known; fit the labelled rows "
-                "alone, or use {cure}",
-                cure=Cure("dependence"),
-            )
-        if settings.unknown is not None:
-            raise RefusedError(
-                "some rows have no label, and EM would count them as rows of the class of {unknown}, which has none; "
-                "leave them out with {cure}",
-                unknown=Cure("unknown", label_prior(settings).unknown),
-                cure=Cure("unlabelled", Unlabelled(weight=0)),
-            )
-        if settings.unlabelled is None and len(rows.target.classes):
-            warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
-        return _by_em(settings, rows, target)
-    learned = with_part(settings, None, rows, target=target)
-    _warn_of_own_words(learned, rows)
-    return learned
+        rows = rows.weighing_unlabelled(unlabelled.weight)
+        if not rows.weight.any():
+            raise ValueError(NO_LABEL)
+    rows = rows.counted()
+    if rows.target.complete:
+        return Learned.of(settings, None, rows), rows, others
+    if settings.dependence is not None:
+        raise RefusedError(
+            "some rows have no label, and exponents are learned from labels that are known; fit the labelled rows "
+            "alone, or use {cure}",
+            cure=Cure("dependence"),
+        )
+    if settings.unknown is not None:
+        raise RefusedError(
+            "some rows have no label, and EM would count them as rows of the class of {unknown}, which has none; "
+            "leave them out with {cure}",
+            unknown=Cure("unknown", label_prior(settings).unknown),
+            cure=Cure("unlabelled", Unlabelled(weight=0)),
+        )
+    if settings.unlabelled is None and len(rows.target.classes):
+        warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
+    learned, em_result = _by_em(settings, rows)
+    return learned, rows, others | {"em": em_result, "expected": True}
 
 
 TEXTS_LOOKED_AT = 1_000
 """Largest number of texts that are searched for shared words."""
 
 
-def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
+def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
     of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
     if not of_texts:
         return
@@ -182,20 +192,19 @@ def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
             warn_of_own_words(feature.source[0], bag, weight, learned.statistics.features[name].counts.sum(0))
 
 
-def _of_parts(
-    settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
-) -> Classifier:
+def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:
+    """Learn from a table that is read in parts; return also the rows for the exponents, if there are any."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
-        return with_part(settings, None, engines.summary(settings, X, y, sample_weight), named, target=y)
+        return Learned.of(settings, None, engines.summary(settings, X, y, sample_weight)), None
     spec = dependent.named(settings.dependence)
     summary, rows = engines.summary_and_sample(settings, X, y, sample_weight, spec.rows, spec.random_seed)
     if rows is None:
         raise ValueError(f"none of {spec.rows} rows that were drawn has a class; draw more, with Exponents(rows=...)")
-    return _with_exponents(settings, with_part(settings, None, summary, named, target=y), rows)
+    return Learned.of(settings, None, summary), rows
 
 
-def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Classifier:
+def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, em.EM]:
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
@@ -213,9 +222,7 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
         starts=Unlabelled.of(settings.unlabelled).starts,
         rng=np.random.default_rng(settings.random_state),
     )
-    learned = Learned(schema, result.statistics, classes, rows.target.declared, nothing(len(classes)))
-    others = {"target": target, "em": result, "expected": True}
-    return believed(settings, None, learned, **others)
+    return Learned(schema, result.statistics, classes, rows.target.declared, nothing(len(classes))), result
 
 
 def with_rows(
@@ -230,9 +237,10 @@ def with_rows(
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and streams(X):
-        return _of_parts(settings, X, y, sample_weight, named)
+        learned, rows = _of_parts(settings, X, y, sample_weight)
+        return updated(settings, None, learned.naming(named), rows, target=y)
     for part in _parts(settings, before, X, y, sample_weight):
-        before = with_part(settings, before, part, named)
+        before = updated(settings, before, Learned.of(settings, before, part).naming(named), part)
     return before
 
 
@@ -268,24 +276,18 @@ def _named_by_user(classes: Any) -> Array:
     return column_or_1d(classes)
 
 
-def with_part(
-    settings: EstimatorParameters,
-    before: Classifier | None,
-    part: TrainingRows | Summary,
-    named: tuple[Any, ...] = (),
-    **others: Any,
+def updated(
+    settings: EstimatorParameters, before: Classifier | None, learned: Learned, rows: Any, **others: Any
 ) -> Classifier:
-    """Learn from part of a table; ``named`` are the classes named by the user.
+    """The classifier with ``learned`` added to everything that ``before`` has learned.
 
-    The exponents and the cells of the terms are learned from the first part. Later parts are counted in the same cells,
-    and the exponents stay fixed.
+    A first classifier learns the exponents and the cells of the terms from ``rows``. Later parts are counted in the
+    same cells, and the exponents stay fixed.
     """
-    learned = Learned.of(settings, before, part)
-    learned = replace(learned, declared=(*learned.declared, *named))
     if before is not None:
         return believed(settings, before, Learned.by(settings, before) + learned, **others)
     made = believed(settings, None, learned, **others)
-    return made if settings.dependence is None or isinstance(part, Summary) else _with_exponents(settings, made, part)
+    return made if settings.dependence is None else _with_exponents(settings, made, rows)
 
 
 def without_rows(

@@ -70,7 +70,8 @@ def fit(
     named = by_label(parameters, classes.tolist())
     asked = replace(asked, features=features, class_prior=named["class_prior"], unknown=named["unknown"])
     reading = {"drop": settings.drop, "na": format.na, "keep_na": format.keep_na}
-    clf = learning.with_part(asked, None, replace(summary, schema=schema), target=target, reading=reading)
+    learned = learning.Learned.of(asked, None, replace(summary, schema=schema))
+    clf = learning.believed(asked, None, learned, target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     rows = dict(zip(clf.classes, clf.statistics.rows, strict=True))

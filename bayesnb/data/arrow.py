@@ -18,6 +18,10 @@ PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspa
 """Packages whose exceptions an engine may raise while its rows are read."""
 
 
+IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
+"""Types of tables and columns that are never read in parts."""
+
+
 def engine_of(source: Any) -> str | None:
     """Return the engine of a lazy table, or ``None`` for other objects.
 
@@ -40,6 +44,8 @@ def engine_of(source: Any) -> str | None:
 
 def streams(source: Any) -> bool:
     """Whether a source is read in parts."""
+    if isinstance(source, IN_MEMORY):
+        return False
     return isinstance(source, str | os.PathLike | Iterator) or engine_of(source) is not None
 
 
@@ -57,7 +63,7 @@ def about_engine(source: Any) -> Iterator[None]:
 
 def in_memory(X: Any) -> Any:
     """Read the rows of a lazy polars or Arrow table; return other objects unchanged."""
-    if isinstance(X, pd.DataFrame | pd.Series | np.ndarray | list | tuple | Mapping):
+    if isinstance(X, IN_MEMORY):
         return X
     with about_engine(X):
         match engine_of(X):

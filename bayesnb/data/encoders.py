@@ -182,7 +182,8 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
     """Sort features by the position of their first column; missing-value flags follow the flagged column."""
     place = {name: k for k, name in enumerate(names)}
-    return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
+    rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
+    return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:

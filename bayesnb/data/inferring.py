@@ -20,7 +20,6 @@ from bayesnb.data.specifications import (
     ByType,
     Entry,
     Missing,
-    by_type_of,
     entries,
     name_of,
     specified_readings,
@@ -37,6 +36,8 @@ from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
 SPECIFIED = Origin("specified")
+DEFAULTS = tuple(BY_TYPE.families().values())
+"""The default families, whose priors are known to be ordinary."""
 UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
@@ -46,7 +47,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     If a table is read in parts, unspecified readings of text columns are chosen after the last part.
     """
     found = {}
-    for column, given in specified_readings(features).items():
+    for column, given in specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
         if not table.part or given.resolves or is_temporal(table.column(name).values):
             found[name] = given.resolved(table.column(name))
@@ -125,7 +126,7 @@ def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
 
 def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
     """Replace each column in ``readings`` by its feature columns."""
-    held = {name: readings[name] for name in table.names if name in readings} if readings else {}
+    held = {name: readings[name] for name in table.names if name in readings}
     held = {name: own for name, own in held.items() if own.applies(table.column(name))}
     if not held:
         return table
@@ -151,31 +152,31 @@ def inferred(
 ) -> dict[Any, Feature]:
     """The features of a table, as :meth:`bayesnb.data.schema.Schema.infer` chooses them."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
-    chosen: dict[Any, Feature] = {}
-    said = entries(features)
-    specified = _specified(table, said)
-    exposures = {spec.exposure for spec, _ in specified.values() if getattr(spec, "exposure", None) is not None}
-    for name, (spec, columns) in specified.items():
-        chosen[name] = _feature(table, spec, columns, SPECIFIED, unseen, weight)
+    said, by_type = entries(features), features if isinstance(features, ByType) else None
+    specs = {name: (*given, SPECIFIED) for name, given in _specified(table, said).items()}
+    taken = {spec.exposure for spec, *_ in specs.values() if getattr(spec, "exposure", None) is not None}
+    rest: Names = ()
     # An array is one feature, so its column names need no further loop.
-    whole = any(feature.columns is table.names for feature in chosen.values())
-    taken = exposures if whole else {c for feature in chosen.values() for c in feature.named} | exposures
-    rest = () if whole else table.names
-    if taken:
-        rest = tuple(name for name in rest if name not in taken)
-    by_type = by_type_of(said)
-    for name, (spec, columns, origin) in _by_type(table, rest, by_type or BY_TYPE).items():
-        if name in chosen:
+    if not any(columns is table.names for _, columns, _ in specs.values()):
+        taken.update(*(columns for _, columns, _ in specs.values()))
+        rest = tuple(name for name in table.names if name not in taken) if taken else table.names
+    kinds = kinds_of(table, rest) if rest else {}
+    one_by_one = not (table.numeric or table.sparse)
+    for name, (spec, columns, origin) in grouped(kinds, by_type or BY_TYPE, one_by_one).items():
+        if name in specs:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
-        if by_type is None and not table.part and origin.kind == "text" and _sentences(table.column(name), weight):
-            spec, origin = Text(), Origin("sentences")
-        chosen[name] = _feature(table, spec, columns, origin, unseen, weight)
-    if not chosen:
+        if origin.kind == "text" and by_type is None and not table.part:
+            codes, texts = table.column(name).coded
+            held = codes >= 0
+            if are_sentences(texts, held.sum() if weight is None else weight[held].sum()):
+                spec, origin = Text(), Origin("sentences")
+        specs[name] = spec, columns, origin
+    if not specs:
         raise ValueError("the table has no column to learn from")
-    chosen |= _indicators(table, said, chosen, readings)
-    if len(chosen) > 1:
-        chosen = in_place(chosen, table.names)
-    return chosen
+    chosen = {name: _feature(table, *spec, unseen, weight) for name, spec in specs.items()}
+    if any(entry.missing for entry in said):
+        chosen |= _indicators(table, said, chosen, readings)
+    return in_place(chosen, table.names) if len(chosen) > 1 else chosen
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
@@ -221,8 +222,6 @@ def _indicators(
             every = entry.columns is None
             columns = [n for n in table.names if n not in unflagged] if every else named_columns(table, entry.columns)
             wanted |= dict.fromkeys(columns, entry.missing)
-    if not wanted:
-        return {}
     if table.sparse:
         raise ValueError("the cells of a sparse matrix are 0 where none is stored, and none is missing: use no Missing")
     found: dict[Any, Feature] = {}
@@ -261,16 +260,10 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
-    if not rest:
-        return {}
-    if table.sparse:
-        return {"x": (families.of("sparse", rest), rest, Origin("sparse"))}
-    return grouped(kinds_of(table, rest), families, alone=not table.numeric)
-
-
 def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
     """The kind of the values of each column, whatever their dtype."""
+    if table.sparse:
+        return dict.fromkeys(columns, "sparse")
     if not table.numeric:
         return {name: _kind_of(table.column(name)) for name in columns}
     if table.source.dtype == bool:
@@ -326,19 +319,13 @@ TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
 """The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
 
 
-def _sentences(column: Column, weight: Array | None) -> bool:
-    codes, distinct = column.coded
-    held = codes >= 0
-    return are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
-
-
 def _kind_of(column: Column) -> OriginKind:
     kind = column.kind
     if column.textual or kind == "text":
         return "text" if column.declared is None else "categories"
     if kind == "boolean":
         return "boolean"
-    if kind == "integer" and zeros_and_ones(column.reals()[:, None])[0]:
+    if kind == "integer" and len(x := column.reals()) and np.nanmax(x) <= 1 and np.nanmin(x) >= 0:
         return "zero_one"
     return "nothing" if kind == "empty" else "number"
 
@@ -347,8 +334,9 @@ def _feature(
     table: Table, spec: Family | Binned | Text, columns: Names, origin: Origin, unseen: str, weight: Array | None
 ) -> Feature:
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
-    with about(said):
-        _require_ordinary_prior(spec)
+    if spec not in DEFAULTS:
+        with about(said):
+            _require_ordinary_prior(spec)
     if isinstance(spec, Text):
         table.require_dense(spec)
         if len(columns) > 1:

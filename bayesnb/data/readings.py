@@ -802,6 +802,8 @@ class Joined(Reading):
 # All readings
 
 
+HAS_DIGIT = re.compile(r"\d").search
+
 LOOKED_AT = 40
 """Texts that are tried first, because most columns of text fit no reading."""
 
@@ -811,10 +813,11 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
     if len(texts) < 2:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
-    if numbers := list(_numbers_in(some)) and list(_numbers_in(texts)):
-        return tuple(numbers)
-    if forms := formats_of(some) and formats_of(texts):
-        return tuple(Date(format=form) for form in forms)
+    if all(map(HAS_DIGIT, some)):  # Otherwise, the texts are neither numbers nor dates.
+        if numbers := list(_numbers_in(some)) and list(_numbers_in(texts)):
+            return tuple(numbers)
+        if forms := formats_of(some) and formats_of(texts):
+            return tuple(Date(format=form) for form in forms)
     if any(map(BOUND.match, map(str.strip, texts))) and (bounded := tuple(_bounded_in(texts))):
         return bounded
     return tuple(_choices_in(texts)) if any(sep in text for text in some for sep in SEPARATORS) else ()

@@ -101,12 +101,20 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: EstimatorParameters) -> Schema:
-        readings = readings_in(self.table, settings.features)
-        table = through(self.table, readings)
-        asked = as_read(readable(table, settings.features), readings)
-        features, reasons = chosen(table, self.target, self.weight, asked, settings)
+        table, features, readings, reasons = (
+            self.table,
+            settings.features,
+            readings_in(self.table, settings.features),
+            {},
+        )
+        if readings:
+            table = through(table, readings)
+        if features is not None:
+            asked = as_read(readable(table, features), readings)
+            features, reasons = chosen(table, self.target, self.weight, asked, settings)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
-        schema = replace(schema, named=self.table.named)
+        if schema.named != self.table.named:
+            schema = replace(schema, named=self.table.named)
         return with_reasons(schema, reasons) if reasons else schema
 
     def statistics(

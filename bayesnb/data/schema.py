@@ -35,7 +35,7 @@ from bayesnb.data.inferring import (
     through,
 )
 from bayesnb.data.readings import Date, Reading
-from bayesnb.data.specifications import BY_TYPE, ByType, by_type_of, entries
+from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import BAG, united
@@ -95,8 +95,8 @@ class Schema:
             readings = readings_in(table, features)
             table, features = through(table, readings), as_read(features, readings)
         found = inferred(table, features, unseen, weight, readings)
-        by_type = by_type_of(entries(features)) or BY_TYPE
-        return cls(table.names, named, found, unseen, columns, by_type, readings)
+        families = features if isinstance(features, ByType) else BY_TYPE
+        return cls(table.names, named, found, unseen, columns, families, readings)
 
     @property
     def raw(self) -> Names:
@@ -166,7 +166,7 @@ class Schema:
             c: own[c] for f in self.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own
         }
         loose = {column: name for column, name in loose.items() if name in table.place}
-        found = kinds_of(table, loose.values()) if loose and not table.sparse else {}
+        found = kinds_of(table, loose.values()) if loose else {}
         kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
         known = self.with_kinds(kinds)
         first = {

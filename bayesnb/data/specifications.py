@@ -525,15 +525,10 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
         yield key, spec, [columns] if isinstance(columns, str) else columns, together
 
 
-def specified_readings(features: Any) -> dict[Any, Reading]:
+def specified_readings(features: Mapping[Any, Any]) -> dict[Any, Reading]:
     """Readings, by column."""
     found: dict[Any, Reading] = {}
-    for _, spec, columns, _ in _items(features) if isinstance(features, Mapping) else ():
+    for _, spec, columns, _ in _items(features):
         if (own := _reads(spec)) is not None:
             found |= dict.fromkeys(columns, own)
     return found
-
-
-def by_type_of(said: Sequence[Entry]) -> ByType | None:
-    """The first ``ByType``, if any."""
-    return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -316,8 +316,9 @@ class PartSummarizer:
                         f"features names column {column!r}, which no part of the table has; the columns are "
                         f"{list(whole.schema.names)[:20]}"
                     )
-        by_type = any(isinstance(entry.spec, ByType) for entry in said)
-        return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
+        if isinstance(self.settings.features, ByType):
+            return whole
+        return whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
         """Number of rows, number of rows without a class, and the rows to learn."""

@@ -51,11 +51,12 @@ class Target:
             codes, distinct = _placed(codes, place), distinct[~np.array(stands)]
         if not len(distinct):
             return cls(codes, distinct, declared)
-        if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
+        kind = pd.api.types.infer_dtype(distinct) if distinct.dtype.kind == "O" else ""
+        if kind in NUMBERS:
             distinct = np.array(distinct.tolist())
         if codes.min() < 0:
             distinct = _as_if_none_were_missing(distinct)
-        if distinct.dtype.kind in "SO":
+        if distinct.dtype.kind in "SO" and kind != "string":
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
             from sklearn.utils import assert_all_finite

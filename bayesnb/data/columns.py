@@ -71,16 +71,14 @@ class Column:
     @cached_property
     def kind(self) -> Kind:
         """The kind of the values, whatever the dtype; "empty" if all cells are missing."""
-        kind = self._stored
-        if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
+        kind, dtype = self._stored, self.values.dtype
+        always_known = isinstance(dtype, np.dtype) and dtype.kind in "biu"
+        if kind in ("text", "empty") or always_known or isinstance(dtype, pd.CategoricalDtype):
             return kind
-        cells = self._numpy()
-        if cells is None or cells.dtype.kind == "f":
-            x = self.reals()
-            if np.isnan(x[:1]).all() and np.isnan(x).all():
-                return "empty"
-            return "integer" if kind == "real" and are_whole(x) else kind
-        return kind
+        x = self.reals()
+        if np.isnan(x[:1]).all() and np.isnan(x).all():
+            return "empty"
+        return "integer" if kind == "real" and are_whole(x) else kind
 
     @cached_property
     def _stored(self) -> Kind:
@@ -116,10 +114,9 @@ class Column:
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
-        if (cells := self._numpy()) is not None:
-            return as_floats(cells)
         if self.values.dtype.kind in "biuf":
-            return self.values.to_numpy(float, na_value=np.nan)
+            of_numpy = isinstance(self.values.dtype, np.dtype)
+            return as_floats(self.values) if of_numpy else self.values.to_numpy(float, na_value=np.nan)
         try:
             return np.array([np.nan if pd.isna(v) else float(v) for v in self.values], float)
         except OverflowError as error:
@@ -129,12 +126,6 @@ class Column:
 
     def missing(self) -> Array:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
-
-    def _numpy(self) -> Array | None:
-        cells = self.values
-        if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
-            cells = cells.to_numpy()
-        return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
     def ordinary(self) -> Array:
         """The numbers; ``ValueError`` if one is too large or too small to square."""

@@ -187,13 +187,22 @@ def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any,
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    if table.sparse and not feature.family.reads_sparse:
-        table.require_dense(feature.family)
+    if table.sparse:
+        require_reads_sparse(feature.family)
     columns = feature.columns
     x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else _matrix(table, columns)
     if unseen is None and feature.family.whole_rows:
         _require_whole(feature, x)
     return feature, validated(feature, x, unseen)
+
+
+def require_reads_sparse(family: Any) -> None:
+    """Raise ``ValueError`` if a family of real numbers or levels cannot read a sparse matrix."""
+    if not getattr(family, "reads_sparse", False):
+        raise ValueError(
+            f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
+            "GaussianKnownVariance; give it dense, as X.toarray()"
+        )
 
 
 NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
@@ -390,7 +399,7 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return x
-    if feature.guessed and unseen in ("missing", "new"):
+    if unseen in ("missing", "new") and feature.guessed:
         x = np.where(impossible(feature, x), np.nan, x)
     if support in NUMBERS:
         require_ordinary(feature.columns, x)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
-from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place
+from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place, require_reads_sparse
 from bayesnb.data.readings import Reading, default_reading, is_temporal
 from bayesnb.data.specifications import (
     BY_TYPE,
@@ -176,7 +176,8 @@ def inferred(
     chosen = {name: _feature(table, *spec, unseen, weight) for name, spec in specs.items()}
     if any(entry.missing for entry in said):
         chosen |= _indicators(table, said, chosen, readings)
-    return in_place(chosen, table.names) if len(chosen) > 1 else chosen
+    # One feature per column is in place, unless columns are specified.
+    return in_place(chosen, table.names) if said or not one_by_one else chosen
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
@@ -337,26 +338,24 @@ def _feature(
     if spec not in DEFAULTS:
         with about(said):
             _require_ordinary_prior(spec)
+    if table.sparse and (not isinstance(spec, Family) or spec.needs_rows or spec.support == LEVELS):
+        require_reads_sparse(spec)
     if isinstance(spec, Text):
-        table.require_dense(spec)
         if len(columns) > 1:
             cure = Cure("features", "Text", columns[0])
             raise RefusedError("{place}: a Text reads one column; name each, as {cure}", place=said, cure=cure)
         return Feature(spec.vocabulary or (), spec.family, origin, source=columns, text=spec)
     if isinstance(spec, Binned):
-        table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), replace(origin, detail=f"{spec.cut} bins"), levels, cuts=cuts)
     if spec.needs_rows:
-        table.require_dense(spec)
         with_levels = spec.support == LEVELS
         seen = [table.column(name).ordered() if with_levels else table.column(name).ordinary() for name in columns]
         with about(said):
             spec = spec.placed(seen, weight)
     if spec.support != LEVELS:
         return Feature(columns, spec, origin)
-    table.require_dense(spec)
     levels: list[Names] = []
     types: list[Names] = []
     for k, name in enumerate(columns):

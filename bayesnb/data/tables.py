@@ -124,13 +124,6 @@ class Table:
         declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
         return cls(tuple(batch.schema.names), frame_of(batch), declared)
 
-    def require_dense(self, family: Any) -> None:
-        if self.sparse:
-            raise ValueError(
-                f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
-                "GaussianKnownVariance; give it dense, as X.toarray()"
-            )
-
     @cached_property
     def place(self) -> dict[Any, int]:
         return {name: k for k, name in enumerate(self.names)}

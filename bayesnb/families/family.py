@@ -229,8 +229,8 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """Whether the columns form one feature: a vector, or columns with a common hyperparameter."""
-        return self.learns_prior or self.term in ("block", "vector")
+        """Whether the columns form one feature: they are one term of the model, or share a hyperparameter."""
+        return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
         """Learn settings from the columns (row,) of the first table."""

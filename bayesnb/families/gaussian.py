@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -136,6 +136,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     """A Normal likelihood with unknown variance per class; the predictive is a Student-t."""
 
     prior: Any = field(default_factory=NormalGamma)
+    var_smoothing: ClassVar[float | None] = None
 
     @abstractmethod
     def readable(self, theta: Theta) -> dict[str, Array]:
@@ -146,7 +147,14 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         mean, low, variance = s.of_columns()
-        return prior.over(mean, variance, len(s.n), low)
+        full = prior.over(mean, variance, len(s.n), low)
+        if not self.var_smoothing:
+            return full
+        # Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S
+        # / 2. Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row
+        # does not change the increment of b.
+        added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
+        return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior per class and column; in a constant column, rows of other classes are pseudo-counts.
@@ -242,21 +250,6 @@ class Gaussian(OfUnknownVariance):
     @property
     def reads_together(self) -> bool:
         return bool(self.var_smoothing) or super().reads_together
-
-    def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
-        """Broadcast the prior over classes and columns.
-
-        Smoothing by a variance ε adds ε / 2 per row to the parameter b.
-        """
-        # Noise of variance ε adds n ε to the expected scatter S of n rows. So it adds n ε / 2 to b, which contains S
-        # / 2. Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. Leaving out a row
-        # does not change the increment of b.
-        full = super().resolve_prior(prior, s)
-        if not self.var_smoothing:
-            return full
-        _, _, variance = s.of_columns()
-        added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
-        return replace(full, b=full.b + added * s.n / 2)
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}

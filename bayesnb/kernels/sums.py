@@ -27,10 +27,6 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
     return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
 
 
-def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
-    return blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
-
-
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     """Σ w x of each class, (class, column), for dense or sparse ``x`` without NaN."""
     (rows, columns), stored = x.shape, sparse.issparse(x)
@@ -43,7 +39,7 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     compiled = blocks.worthwhile(x.nnz if stored else x.size)
 
     def part(cut: slice) -> Array:
-        own, w = _labels(codes, weight, cut)
+        own, w = blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
         if not compiled:
             members = sparse.csr_array((w, (own, np.arange(len(own)))), shape=(n, len(own)))
             product = members @ x[cut]
@@ -93,7 +89,7 @@ def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: in
 
     def part(cut: slice) -> Array:
         found = np.zeros(shape)
-        form(blocks.contiguous(codes[cut]), *_labels(labels, weight, cut), found)
+        form(*(blocks.contiguous(x[cut]) for x in (codes, labels, weight)), found)
         return found
 
     return reduce(iadd, blocks.each(part, blocks.cuts(len(codes), codes.shape[1], 4 * n_classes * n_values)))
@@ -148,7 +144,7 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
 
     def part(cut: slice) -> Array:
-        rows = blocks.contiguous(x[cut], float), *_labels(codes, weight, cut)
+        rows = blocks.contiguous(x[cut], float), blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
         if not compiled:
             return _moments_in_numpy(*rows, n)
         near = _first_values(*rows, n)

@@ -58,7 +58,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
     """The type and settings of a family and its priors; ``None`` if the family cannot share a stack."""
-    if family.one_term or family.reads_together or family.parts or not family.exact:
+    if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
     priors = family.prior.items() if of_classes else [(None, family.prior)]

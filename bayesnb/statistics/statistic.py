@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -87,10 +87,10 @@ class Statistic(ABC):
 
     def __add__(self, other: Self) -> Self:
         theirs = other.arrays()
-        return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
+        return replace(self, **{name: v + theirs[name] for name, v in self.arrays().items()})
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
+        return replace(self, **{name: v * factor for name, v in self.arrays().items()})
 
     @abstractmethod
     def seen(self) -> Array:
@@ -101,10 +101,6 @@ class Statistic(ABC):
 
     def arrays(self) -> dict[str, Array]:
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
-
-    def names(self) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
         """The reason why this statistic is impossible, or "" if it is possible."""
@@ -123,12 +119,14 @@ class Statistic(ABC):
             picked = value[index] if len(value) else np.zeros((len(index), *value.shape[1:]))
             picked[empty] = 0.0
             taken[name] = picked
-        return type(self)(**taken, **self.names())
+        return replace(self, **taken)
 
     def columns(self, index: Sequence[int]) -> Self:
         """Select columns by position; not for bags of words."""
-        names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
-        return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
+        each = {f.name: getattr(self, f.name) for f in fields(self)}
+        arrays = {name: value[:, list(index)] for name, value in each.items() if isinstance(value, np.ndarray)}
+        names = {name: tuple(each[name][k] for k in index) for name in each.keys() - arrays.keys()}
+        return type(self)(**arrays, **names)
 
     def named_as(self, other: Self) -> Self:
         """Use the names (levels, words) of ``other``."""
@@ -151,7 +149,7 @@ class Statistic(ABC):
                         where,
                     )
                 settled[name] = cleared(value, whole[name])
-        return type(self)(**settled, **self.names())
+        return replace(self, **settled)
 
     def rounded(self, before: Self) -> Self:
         """Remove the rounding errors of fields that are not weights."""

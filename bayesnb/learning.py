@@ -93,8 +93,7 @@ class Learned:
         """Give each column one family, chosen from the values of both sets of rows."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
-        a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))
-        return tuple(replace(one, schema=s, statistics=t) for one, (s, t) in zip((self, other), (a, b), strict=True))
+        return alike(self, other)
 
     def __mul__(self, factor: float) -> Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)

@@ -141,7 +141,7 @@ def numbers(clf: BayesianNB) -> dict[str, Any]:
     """All numbers of the statistics, levels by name."""
     found = {"rows": clf.classifier_.statistics.rows}
     for name, s in clf.classifier_.statistics.features.items():
-        if (levels := s.names().get("levels")) is not None:
+        if (levels := getattr(s, "levels", None)) is not None:
             found |= {(name, level): s.counts[:, 0, k] for k, level in enumerate(levels[0])}
         else:
             found |= {(name, field): value for field, value in s.arrays().items()}

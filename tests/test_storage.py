@@ -73,8 +73,9 @@ def assert_same_model(found, clf, X):
     assert found.classifier_.schema.names == clf.classifier_.schema.names
     for name, s in clf.classifier_.statistics.features.items():
         other = found.classifier_.statistics.features[name]
-        assert other.names() == s.names()
-        assert repr(other.names()) == repr(s.names())  # 1, 1.0 and True are equal, and not the same.
+        names = [[getattr(each, what, None) for what in ("levels", "words")] for each in (other, s)]
+        assert names[0] == names[1]
+        assert repr(names[0]) == repr(names[1])  # 1, 1.0 and True are equal, and not the same.
         for what, value in s.arrays().items():
             np.testing.assert_allclose(other.arrays()[what], value, rtol=0, err_msg=what)
 

@@ -183,21 +183,19 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     score of ordered levels must also exceed the score of unordered levels and, if no number is negative, the score of a
     Poisson.
     """
-    table, scores = Table.of({column.name: column.values}), {}
-    for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):
-        schema, data = Schema.infer(table, {column.name: family}).read(table, learn=True)
-        scores[type(family)] = _score_of(schema, data, labels)
-    best = scores.pop(Ordinal)
-    return best > scores[Gaussian] + 3 and best > max(scores.values())
+    others = [Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])]
+    best, gaussian, *rest = (_score_as(family, column, labels) for family in (Ordinal(order=order), *others))
+    return best > gaussian + 3 and best > max(rest)
 
 
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
     """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian."""
-    table, scores = Table.of({column.name: column.values}), []
-    for family in (Rounded(unit=unit), Gaussian()):
-        schema, data = Schema.infer(table, {column.name: family}).read(table, learn=True)
-        scores.append(_score_of(schema, data, labels))
-    return scores[0] > scores[1] + 3
+    return _score_as(Rounded(unit=unit), column, labels) > _score_as(Gaussian(), column, labels) + 3
+
+
+def _score_as(family: Family, column: Column, labels: Labels) -> float:
+    table = Table.of({column.name: column.values})
+    return _score_of(*Schema.infer(table, {column.name: family}).read(table, learn=True), labels)
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:

@@ -25,8 +25,11 @@ type Counted = tuple[Schema, Statistics]
 """A schema, and the statistics that were counted with it."""
 
 
-def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Give each column the same family in both schemas; ``ValueError`` if no family reads both kinds of values."""
+def alike(one: Any, other: Any) -> tuple[Any, Any]:
+    """Give each column the same family in two schemas with statistics; ``ValueError`` if no family reads both kinds of
+    values.
+    """
+    a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():
@@ -37,7 +40,7 @@ def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
         known = theirs is not None and theirs.origin.inferred and mine.origin.inferred
         if known and type(mine.family) is not type(theirs.family):
             raise _differ(mine.named[0], mine.origin, theirs.origin)
-    return a, b
+    return replace(one, schema=a[0], statistics=a[1]), replace(other, schema=b[0], statistics=b[1])
 
 
 def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:

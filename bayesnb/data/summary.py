@@ -65,8 +65,7 @@ class Summary:
         odd = set(self.schema.names) ^ set(other.schema.names)
         if odd and self.schema.columns == "fixed" and not (self.schema.all_words and other.schema.all_words):
             raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
-        (mine, s), (theirs, t) = alike((self.schema, self.statistics), (other.schema, other.statistics))
-        a, b = replace(self, schema=mine, statistics=s), replace(other, schema=theirs, statistics=t)
+        a, b = alike(self, other)
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         classes = classes_of(a.classes, b.classes)
         declared = {**b.declared, **a.declared}

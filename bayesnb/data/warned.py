@@ -171,26 +171,29 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
     return classes > 20 and classes > rows / 10
 
 
-def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
+def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:
+    """Identifiers, and columns of numbers that other texts turn into levels."""
     for name, feature in schema.features.items():
-        if not feature.values or feature.origin.kind == "specified":
-            continue
-        counts = statistics.features[name].counts.sum(0)
-        for column, of_levels in zip(feature.columns, counts, strict=True):
-            levels, rows = int((of_levels > 0).sum()), float(of_levels.sum())
-            if looks_like_identifier(levels, rows):
-                among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
-                yield Message(
+        kind, counts = feature.origin.kind, statistics.features[name].counts.sum(0) if feature.values else ()
+        for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):
+            seen, rows = int((of_levels > 0).sum()), float(of_levels.sum())
+            if looks_like_identifier(seen, rows):
+                if kind == "specified":
+                    continue
+                said = (
                     "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it "
-                    "out, or name its family, as {cure}, or 'text' for its words",
-                    column=column,
-                    levels=levels,
-                    among=among,
-                    cure=Cure("features", "Categorical", column),
                 )
+                said += "out, or name its family, as {cure}, or 'text' for its words"
+                among = f"{rows:,.10g} rows" if rows >= seen else f"rows of weight {rows:,.10g}"
+                cure = Cure("features", "Categorical", column)
+                yield Message(said, column=column, levels=seen, among=among, cure=cure), IdentifierWarning
+            elif kind == "text" and len(counts) == 1 and len(levels) >= FEWEST_LEVELS and are_mostly_measured(levels):
+                said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as "
+                said += "levels: bayesnb.inspect(X, y) names the others and the remedy"
+                yield Message(said, column=column, k=len(levels)), NumbersAsLevelsWarning
 
 
-def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
+def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemark]]]:
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = schema.through(Table.of(X)) if keys else None
@@ -198,13 +201,10 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
         x = table.column(column).reals()
         x = x[~np.isnan(x)]
         if len(x) > 10 and (x == np.floor(x)).all() and len(np.unique(x)) == len(x):
-            yield Message(
-                "column {column!r} looks like an identifier, {rows:,} whole numbers in {rows:,} rows: leave it out, or "
-                "name its family, as {cure}",
-                column=column,
-                rows=len(x),
-                cure=Cure("features", "Gaussian", column),
-            )
+            said = "column {column!r} looks like an identifier, {rows:,} whole numbers in {rows:,} rows: leave it out, "
+            said += "or name its family, as {cure}"
+            cure = Cure("features", "Gaussian", column)
+            yield Message(said, column=column, rows=len(x), cure=cure), IdentifierWarning
 
 
 class NumbersAsLevelsWarning(TableRemark):
@@ -231,19 +231,6 @@ class NumbersAsLevelsWarning(TableRemark):
 
 FEWEST_LEVELS = 20
 """With fewer levels, a column of numbers and other texts is read well as levels."""
-
-
-def _warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
-    for name, feature in schema.features.items():
-        if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
-            continue
-        (levels,) = feature.levels
-        rows = float(statistics.features[name].counts.sum())
-        known = len(levels) >= FEWEST_LEVELS and not looks_like_identifier(len(levels), rows)
-        if known and are_mostly_measured([level for level in levels if isinstance(level, str)]):
-            said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as levels"
-            said += ": bayesnb.inspect(X, y) names the others and the remedy"
-            warn(Message(said, column=name, k=len(levels)), NumbersAsLevelsWarning)
 
 
 class ManyClassesWarning(TableRemark):
@@ -423,7 +410,8 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
             return list(feature.columns), rows, mean, np.full(rows.shape, np.inf)
         if has_moments and feature.origin.inferred and not feature.source:
             alike.setdefault(kind if len(feature.columns) == 1 else name, []).append(name)
-    found: list[tuple[Any, Array, Array, Array]] = []
+    found: list[tuple[int, Any, Array, Array, Array]] = []
+    place = {name: k for k, name in enumerate(schema.names)}
     for group in alike.values():
         s: Any = joined([statistics.features[name] for name in group])
         if (moments := s if isinstance(s, Moments) else s.converted(Moments)) is None:
@@ -431,11 +419,10 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
         n = np.broadcast_to(moments.n, moments.total.shape)
         own = moments.own(moments.scatter)
         columns = [column for name in group for column in schema.features[name].columns]
-        found += zip(columns, n.T, moments.mean.T, own.T, strict=True)
+        found += zip(map(place.__getitem__, columns), columns, n.T, moments.mean.T, own.T, strict=True)
     if not found:
         return [], *np.zeros((3, len(statistics.rows), 0))
-    place = {name: k for k, name in enumerate(schema.names)}
-    names, *parts = zip(*sorted(found, key=lambda column: place[column[0]]), strict=True)
+    _, names, *parts = zip(*sorted(found), strict=True)
     return list(names), *(np.stack(part, axis=1) for part in parts)
 
 
@@ -479,9 +466,8 @@ def _one_hot(table: Table, names: Names) -> bool:
 
 def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any = None) -> None:
     """Warn of columns and labels that are probably read wrongly; some checks need a table ``X`` in memory."""
-    for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
-        warn(said, IdentifierWarning)
-    _warn_of_numbers_as_levels(schema, statistics)
+    for said, kind in (*_of_levels(schema, statistics), *(() if X is None else _numbered(X, schema))):
+        warn(said, kind)
     _warn_of_classes(classes, float(statistics.rows.sum()))
     if X is not None:
         _warn_of_encoders(X, schema, statistics)

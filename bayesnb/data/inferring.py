@@ -177,7 +177,7 @@ def inferred(
     if any(entry.missing for entry in said):
         chosen |= _indicators(table, said, chosen, readings)
     # One feature per column is in place, unless columns are specified.
-    return in_place(chosen, table.names) if said or not one_by_one else chosen
+    return in_place(chosen, table.names) if len(chosen) > 1 and (said or not one_by_one) else chosen
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
@@ -282,7 +282,7 @@ def grouped(
         found = {
             name: (families.of(TYPES.get(kind, kind), (name,)), (name,), Origin(kind)) for name, kind in kinds.items()
         }
-        return together(found)
+        return found if families is BY_TYPE else together(found)  # The default families read one column each.
     sides = {"x": [n for n, kind in kinds.items() if TYPES.get(kind, kind) == "number"]}
     sides["flags" if sides["x"] else "x"] = [n for n, kind in kinds.items() if TYPES.get(kind, kind) != "number"]
     of = {name: (tuple(columns), Origin(kinds[columns[0]])) for name, columns in sides.items() if columns}

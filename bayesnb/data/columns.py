@@ -115,8 +115,10 @@ class Column:
         if kind == "empty":
             return np.full(len(self.values), np.nan)
         if self.values.dtype.kind in "biuf":
+            if isinstance(self.values, np.ndarray):
+                return as_floats(self.values)
             of_numpy = isinstance(self.values.dtype, np.dtype)
-            return as_floats(self.values) if of_numpy else self.values.to_numpy(float, na_value=np.nan)
+            return as_floats(self.values.to_numpy()) if of_numpy else self.values.to_numpy(float, na_value=np.nan)
         try:
             return np.array([np.nan if pd.isna(v) else float(v) for v in self.values], float)
         except OverflowError as error:

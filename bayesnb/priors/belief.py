@@ -322,13 +322,13 @@ class Prior(Belief):
 
 
 def _field_at(value: Any, cell: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _field_at(v, cell) for name, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_field_at(v, cell) for v in value)
+    if isinstance(value, np.ndarray):
+        return value[cell] if value.ndim else value
     if isinstance(value, Belief):
         return value._picked(cell)
-    return value[cell] if isinstance(value, np.ndarray) and value.ndim else value
+    if isinstance(value, tuple):
+        return tuple(_field_at(v, cell) for v in value)
+    return {name: _field_at(v, cell) for name, v in value.items()} if isinstance(value, Mapping) else value
 
 
 def _short(value: Any) -> str:

@@ -262,3 +262,16 @@ def test_classes_that_differ_by_case_or_blanks_are_told_once_with_what_to_write(
         )
     _, _, err = run(capsys, "inspect", "repairs.csv", "--target", "outcome", "--feature", "outcome=joined")
     assert "'outcome', which the table does not have beside its class" in err
+
+
+def test_compare_names_every_estimate_that_gave_probability_0_to_a_class(capsys, table):
+    # No cheap fix but one is green, so without this row, mle and the mode under Dirichlet(1) count 0.
+    table["colour"] = np.where(table["outcome"] == "overhaul", "green", "blue")
+    table.loc[table.index[table["outcome"] == "cheap fix"][0], "colour"] = "green"
+    table.to_csv("repairs.csv", index=False)
+    asked = ("--target", "outcome", "--dependence", "none")
+    out = " ".join(run(capsys, "compare", "repairs.csv", *asked)[1].split())
+    scores = dict(re.findall(r"│ (mle|map|mean|predictive) +│[^│]*│[^│]*│ +(\S+) │", out))
+    assert [name for name, loss in scores.items() if loss == "∞"] == ["mle", "map"]
+    assert "mle gave probability 0 to the class of 1 of 120 held-out rows" in out
+    assert "map also gave probability 0 to the class of a held-out row." in out

@@ -275,3 +275,17 @@ def test_compare_names_every_estimate_that_gave_probability_0_to_a_class(capsys,
     assert [name for name, loss in scores.items() if loss == "∞"] == ["mle", "map"]
     assert "mle gave probability 0 to the class of 1 of 120 held-out rows" in out
     assert "map also gave probability 0 to the class of a held-out row." in out
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "auto"])
+def test_an_entry_without_an_interval_shows_none(capsys, table, dependence):
+    X, y = table.drop(columns="outcome").assign(gap=None), table["outcome"]
+    clf = BayesianNB(dependence=dependence, random_state=0).fit(X, y)
+    found = clf.explain(X[:4])
+    spread = found["upper"] - found["lower"]
+    assert found.loc[spread.isna()].index.get_level_values("entry").isin(["(averaging)", "trees", "linear"]).all()
+    assert spread.xs("(averaging)", level="entry").isna().all()
+    assert (spread[~found["missing"]].dropna() > 0).all()
+    asked = ("--target", "outcome", "--dependence", dependence, "--row", "0")
+    _, out, _ = run(capsys, "explain", "repairs.csv", *asked)
+    assert re.search(r"│ \(averaging\) +│ +-?\d\.\d+ │", out)

@@ -337,8 +337,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
     """Explain a row's contributions that are infinite or outside their intervals."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    # An interval without width belongs to a member of an average that has few of the draws.
-    outside = np.isfinite(size) & (lower < upper) & ((size < lower - 1e-9) | (size > upper + 1e-9))
+    outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():
         names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
         yield (
@@ -384,8 +383,8 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. For an unseen
-        level, ``missing`` is true, but ``value`` shows the level.
+        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters, and NaN if an entry
+        has none, such as "(averaging)". For an unseen level, ``missing`` is true, but ``value`` shows the level.
 
     Notes
     -----
@@ -451,6 +450,8 @@ def explain(
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
+    # Draws without a spread are no interval: few draws of an average belong to this member, or a number is known.
+    found.loc[(found["lower"] == found["upper"]) & ~found["missing"], ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name

@@ -246,6 +246,14 @@ def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
+FROM_0 = "rows are counted from 0"
+
+
+def at_row(row: Any) -> str:
+    """A row for people who count from 1."""
+    return f"row {row} (counted from 0)"
+
+
 def dashed(name: str) -> str:
     """A class name for the command line: "log-normal" for "LogNormal"."""
     return re.sub("(?<=.)(?=[A-Z])", "-", name).lower()

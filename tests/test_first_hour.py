@@ -14,7 +14,7 @@ from bayesnb.data.tables import Table
 from bayesnb.errors import ClassSpellingsWarning
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
-from bayesnb.report import scores
+from bayesnb.report import report, scores
 from bayesnb.report.questions import Asking
 from bayesnb.wording import Message, RefusedError, written
 
@@ -289,3 +289,30 @@ def test_an_entry_without_an_interval_shows_none(capsys, table, dependence):
     asked = ("--target", "outcome", "--dependence", dependence, "--row", "0")
     _, out, _ = run(capsys, "explain", "repairs.csv", *asked)
     assert re.search(r"│ \(averaging\) +│ +-?\d\.\d+ │", out)
+
+
+def test_every_screen_that_shows_a_number_of_a_row_says_that_rows_are_counted_from_0(capsys, table):
+    asked = ("repairs.csv", "--target", "outcome", "--dependence", "none")
+    assert run(capsys, "fit", *asked, "--feature", "age=log-normal", "--na", "age=0.0", "-o", "m.bayesnb")[0] == 0
+    for question in ("suspicious-labels", "loo", "surprise"):
+        _, out, _ = run(capsys, "ask", question, "m.bayesnb", "repairs.csv")
+        assert ("┃ row ┃" in out, out.count("Rows are counted from 0.")) == (True, 1)
+    assert "Row 3 (counted from 0): " in run(capsys, "explain", *asked, "--row", "3")[1]
+    assert re.search(r"Naive Bayes on row \d+ \(counted from 0\)", run(capsys, "compare", *asked)[1])
+    table.assign(age=table["age"].where(table.index != 4, -1)).to_csv("new.csv", index=False)
+    for command in ("predict", "score"):
+        _, _, err = run(capsys, command, "m.bayesnb", "new.csv")
+        assert re.search(r"column 'age' holds -1 in row 4, .* \(rows are counted from 0\)$", err.strip())
+    table.rename(columns={"age": "w"}).assign(w=-2).to_csv("new.csv", index=False)
+    _, _, err = run(capsys, "fit", "new.csv", "--target", "outcome", "--weight", "w", "-o", "m.bayesnb")
+    assert "in row 0: a weight is a number and not negative (rows are counted from 0)" in err
+
+
+def test_a_report_says_how_rows_are_counted_unless_the_table_names_them(table):
+    X, y = table[["age"]], table["outcome"]
+    clf = BayesianNB().fit(X, y)
+    by_place, by_name = (report(clf, frame, y, format="md") for frame in (X, X.set_index(X.index + 5000)))
+    assert re.search(r"The most uncertain row is \d+ \(rows are counted from 0\): ", by_place)
+    assert by_place.count("Rows are counted from 0.") == 2
+    assert re.search(r"The most uncertain row is 5\d{3}: ", by_name)
+    assert "counted from 0" not in by_name

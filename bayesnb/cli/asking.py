@@ -18,6 +18,7 @@ from bayesnb.cli.rows import asked_rows, class_of, frame_of, learned_columns, lo
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
+from bayesnb.wording import at_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,7 @@ def explain(
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
-        place = f"Row {row}, counted from 0: " if row is not None and row.isdecimal() else "The row "
+        place = f"{at_row(row).capitalize()}: " if row is not None and row.isdecimal() else "The row "
         named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
         parts = [*ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."

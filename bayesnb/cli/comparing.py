@@ -15,6 +15,7 @@ from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
+from bayesnb.wording import at_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +166,7 @@ def _ledger_section(clf: Classifier, frame: pd.DataFrame, row: int | None, truth
     named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
     lead = f"Naive Bayes on the row {named}: {said}"
     if row is not None:
-        lead = f"Naive Bayes on row {row}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
+        lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
     legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
     return Section("", [next(ledger(contributions, "nats")), legend], lead)
 

@@ -61,10 +61,10 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 def print_sections(sections: Iterable[Section]) -> None:
     """Print the lead sentence or title of each section in bold, then its tables and legends."""
-    from bayesnb.report.parts import TablePart
+    from bayesnb.report.parts import TablePart, by_position
 
     console = console_of()
-    for k, section in enumerate(sections):
+    for k, section in enumerate(by_position(sections)):
         console.print(*([] if k == 0 else [""]), _text(section.lead or section.title, console), style="bold", sep="\n")
         for n, part in enumerate(section.parts):
             if isinstance(part, TablePart):

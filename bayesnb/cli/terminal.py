@@ -21,7 +21,7 @@ from typing import Any, TextIO
 import click
 
 from bayesnb import progress
-from bayesnb.wording import Message, written
+from bayesnb.wording import FROM_0, Message, written
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -66,7 +66,8 @@ def message_of(error: BaseException) -> str:
         case MemoryError():
             return one_line(f"out of memory {error}")
         case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
-            return one_line(error)
+            row = getattr(error, "row", getattr(error, "rows", None))
+            return one_line(error) + (f" ({FROM_0})" if row is not None else "")
     return one_line(Message("{kind}: {error} (--debug shows where)", kind=type(error).__name__, error=error))
 
 

@@ -212,10 +212,8 @@ NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
 def _require_whole(feature: Feature, x: Array) -> None:
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
-        raise ValueError(
-            f"column {feature.columns[column]!r} is missing in row {row}, where other columns of its block have "
-            f"values: {PARTLY_MISSING}"
-        )
+        said = "column {column!r} is missing in row {row}, where other columns of its block have values: {partly}"
+        raise RefusedError(said, column=feature.columns[column], row=row, partly=PARTLY_MISSING)
 
 
 def impossible(feature: Feature, x: Array) -> Array:
@@ -261,9 +259,8 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     wrong = POSITIVE.invalid(exposure)
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
-        raise ValueError(
-            f"column {feature.exposure[0]!r} is {exposure[row, 0]:g} in row {row}: an exposure is positive"
-        )
+        said = "column {column!r} is {value:g} in row {row}: an exposure is positive"
+        raise RefusedError(said, column=feature.exposure[0], value=exposure[row, 0], row=row)
     return feature, Exposed(x, exposure[:, 0])
 
 
@@ -286,10 +283,11 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
     x = validated(feature, x, unseen)
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
-        raise ValueError(
-            f"column {words[column]!r} is missing in row {row}, where other words are counted: a row of a "
-            "Multinomial is missing as a whole or not at all (write 0 for a word that does not occur)"
-        )
+        raise RefusedError(
+            "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is "
+            "missing as a whole or not at all (write 0 for a word that does not occur)",
+            column=words[column], row=row,
+        )  # fmt: skip
     return feature, Bag(x, words)
 
 

@@ -328,10 +328,11 @@ class PartSummarizer:
         target = self._target(table)
         keep, unlabelled = target.labelled & (weight > 0), ~target.labelled & (weight > 0)
         if not self.drop and unlabelled.any():
-            raise ValueError(
-                f"column {self.target!r} holds no class in row {int(np.flatnonzero(unlabelled)[0])}: rows without one "
-                "are learned from only in a table in memory; leave them out with unlabelled=Unlabelled(weight=0)"
-            )
+            raise RefusedError(
+                "column {column!r} holds no class in row {row}: rows without one are learned from only in a table in "
+                "memory; leave them out with unlabelled=Unlabelled(weight=0)",
+                column=self.target, row=int(np.flatnonzero(unlabelled)[0]),
+            )  # fmt: skip
         table = table.without([name for name in (self.target, self.weight) if name is not None])
         return read, int(unlabelled.sum()), TrainingRows(table, target, weight).kept(keep) if keep.any() else None
 
@@ -342,10 +343,8 @@ class PartSummarizer:
         wrong = ~(np.isfinite(weight) & (weight >= 0))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            raise ValueError(
-                f"column {self.weight!r} holds the weight {weight[row]:g} in row {row}: a weight is a number and not "
-                "negative"
-            )
+            said = "column {column!r} holds the weight {value:g} in row {row}: a weight is a number and not negative"
+            raise RefusedError(said, column=self.weight, value=weight[row], row=row)
         return weight
 
     def _target(self, table: Table) -> Target:

@@ -27,8 +27,8 @@ from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.progress import counted
 from bayesnb.report import scores
-from bayesnb.report.parts import FindingList, Page, Section, Sentence, count_of, one_line
-from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
+from bayesnb.report.parts import FindingList, Page, Section, Sentence, by_position, count_of, one_line
+from bayesnb.report.questions import UNCERTAIN, Asking, numbered, uncertain
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import Form, Message, require_choice, require_whole
 
@@ -149,6 +149,7 @@ def report(
             sections.append(steps[title_of]())
         except ValueError as error:
             missing.append(Message("Not shown: {title}, because {error}.", title=title_of, error=error))
+    sections = [*by_position(sections)] if numbered(table) else sections
     places = {section.title: k for k, section in enumerate(sections)}
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)

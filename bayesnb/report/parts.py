@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnb.wording import Message
+from bayesnb.wording import FROM_0, Message
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,6 +208,14 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
             shown[title] = cells[name]
     heads = ["row" if name is None else spoken(name) for name in frame.index.names]
     return pd.DataFrame(shown, index=frame.index.set_names(heads))
+
+
+def by_position(sections: Iterable[Section]) -> Iterator[Section]:
+    """Add to sections with a table of rows how the rows are counted."""
+    for section in sections:
+        tables = [part.frame.index.names for part in section.parts if isinstance(part, TablePart)]
+        note = [f"{FROM_0.capitalize()}."] if any("row" in names for names in tables) else []
+        yield replace(section, parts=[*section.parts, *note])
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:

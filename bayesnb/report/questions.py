@@ -18,6 +18,7 @@ from scipy.special import entr
 from bayesnb import learning, plots
 from bayesnb.data.rows import few_rows
 from bayesnb.evaluation import rows_at
+from bayesnb.inference.classifier import index_of
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import (
@@ -32,7 +33,7 @@ from bayesnb.report.parts import (
     spoken,
     with_interval,
 )
-from bayesnb.wording import Cure, Message, sentences
+from bayesnb.wording import FROM_0, Cure, Message, sentences
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -164,10 +165,8 @@ def uncertain(
     top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
     first = split.iloc[top[0]]
     sure = with_interval(first["probability"], first["lower"], first["upper"])
-    finding = (
-        f"The most uncertain row is {one_line(split.index[top[0]], 40)}: {one_line(first['prediction'], 60)!r} with "
-        f"probability {sure}."
-    )
+    place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * numbered(table)
+    finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
     made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
     picture, grid, legend = made.parts
     learned = "The rows were learned, so that they look a little surer than new ones."
@@ -192,6 +191,12 @@ def uncertain(
             notes |= dict.fromkeys(said)
     parts += notes
     return replace(made, parts=parts, finding=finding)
+
+
+def numbered(table: Table) -> bool:
+    """Whether rows are named by their positions."""
+    index = index_of(table)
+    return index is None or index.equals(pd.RangeIndex(table.n_rows))
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:

@@ -229,7 +229,7 @@ def _frame_of(X: Any) -> pd.DataFrame:
 
 
 def inspect(X: Any, y: Any = None) -> Findings:
-    """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
+    """Report what deserves attention in the columns of a table before a model is fitted, and what to do.
 
     Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
     skewed amounts, counts, and columns that determine the class exactly. Findings also include differences and ratios

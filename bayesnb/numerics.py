@@ -217,10 +217,10 @@ def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
 def log_interval(middle: Array, width: Array) -> Array:
     """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
 
-    An interval above 0 is mirrored to below 0, because a difference of distribution functions near 1 loses digits. For
-    an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))). This formula is accurate
-    even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the middle, because the difference
-    of ln Φ(a) and ln Φ(b) loses digits.
+    An interval whose middle is above 0 is reflected to the negative side, because a difference of distribution
+    functions near 1 loses digits. For an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln
+    Φ(b))). This formula is accurate even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the
+    middle, because the difference of ln Φ(a) and ln Φ(b) loses digits.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):

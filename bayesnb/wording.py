@@ -98,7 +98,7 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """Nest the suggested family inside ``kind``, another family."""
+        """Nest the suggested family inside the family named ``kind``."""
         if isinstance(self.value, Spelled):
             return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))

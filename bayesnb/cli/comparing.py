@@ -1,4 +1,4 @@
-"""``bayesnb compare``: scores of the estimates and dependences on held-out rows, and their results for one row."""
+"""``bayesnb compare``: score estimates and dependences on held-out rows, and show results for one row."""
 
 from __future__ import annotations
 

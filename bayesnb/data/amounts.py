@@ -64,7 +64,7 @@ def marks_of(digits: str) -> frozenset[str]:
 
 
 def number_of(sign: str, digits: str, decimal: str) -> float:
-    """The value of the digits."""
+    """Convert ``digits`` to a number, with the given sign and decimal mark."""
     kept = re.sub(rf"{GROUP}|[.,]", lambda found: "." if found[0] == decimal else "", digits)
     return float(kept) * (-1 if sign in ("-", "−") and sign else 1)
 

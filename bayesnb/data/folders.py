@@ -38,7 +38,7 @@ BLOCKS = {
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether the files hold texts or mails rather than parts of a table.
+    """Whether the files hold texts or emails rather than parts of a table.
 
     Files with a suffix such as ``.eml`` hold emails. The files of a folder are texts if these three conditions hold:
 

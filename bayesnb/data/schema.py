@@ -110,7 +110,7 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def shown(self, name: Any, cells: Any) -> Any:
-        """Cells of a column for people: dates instead of days."""
+        """Format the cells of a column for display: numbers of days become dates."""
         column = self.owner.get(name)
         return cells if column is None else self.readings[column].shown(column, name, cells)
 

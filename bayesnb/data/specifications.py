@@ -254,7 +254,7 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit.
 
-    ``features="best"`` means ``BestFamily()`` for all columns of numbers. The fitted estimator has the scores in
+    ``features="best"`` means ``BestFamily()`` for all columns of numbers. The fitted estimator stores the scores in
     ``classifier_.choice``, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters

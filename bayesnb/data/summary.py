@@ -320,7 +320,7 @@ class PartSummarizer:
         return whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Number of rows, number of rows without a class, and the rows to learn."""
+        """Return the number of rows, the number of rows without a class, and the rows to learn from."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")

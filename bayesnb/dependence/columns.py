@@ -110,9 +110,9 @@ MOST_COLUMNS = 200
 class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
-    ``features`` holds the feature of each column, and ``places`` the position of the column in this feature. ``terms``,
-    (column,), holds the position of each column in :func:`pieces`. ``cuts`` holds the intervals of a real column, the
-    levels of a categorical column, or 2 for a column of zeros and ones.
+    ``features`` holds the feature of each column, and ``places`` holds the column's position in this feature. The array
+    ``terms`` holds the position of each column in :func:`pieces`. ``cuts`` holds the intervals of a real column, the
+    levels of a categorical column, or the number 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]

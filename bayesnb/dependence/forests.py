@@ -185,7 +185,7 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x; the other e rows have
+        In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x, and e rows have
         another value of v. In the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 +
         a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u =
         y. Each of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge
@@ -256,8 +256,8 @@ class Forests:
         """:meth:`log_ratios` of learned rows in their own class, (row, column, column), each computed without the row
         itself.
 
-        ``counted``, (row, column), holds whether the row was counted for the column. If ``changes`` is true, the result
-        is ln(w_uv with the row / w_uv without the row).
+        ``counted``, (row, column), is true if the row was counted for the column. If ``changes`` is true, the result is
+        ln(w_uv with the row / w_uv without the row).
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):

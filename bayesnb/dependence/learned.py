@@ -68,8 +68,8 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned; for a model average, with the terms of all members. Each
-        row's terms are leave-one-out values.
+        """The rows from which the exponents were learned. For a model average, the rows hold the terms of all members.
+        Each row's terms are leave-one-out values.
 
         Raises
         ------

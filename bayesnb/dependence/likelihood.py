@@ -1,10 +1,10 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
-The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
-probability, and v_ct the exponent. Either all classes share the exponent, v_ct = w_t, or each class has a deviation,
-v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of cells (with offsets b_ck),
-standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is multinomial logistic
-regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
+the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
+each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of
+cells (with offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is
+multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
@@ -36,7 +36,7 @@ class Alike:
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
-        """A matrix (row, width) of covariates: indicators of the cells, then the numbers."""
+        """Return the covariates as a matrix (row, width): first indicators of the cells, then the numbers."""
         rows, n = len(self.cells), width - self.numbers.shape[1]
         found = np.zeros((rows, n + 1))  # the last column collects missing cells
         if n:

@@ -88,7 +88,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
     cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each class.
     For columns of K and L cells, the mean Bayes factor of one class over all permutations is nearly exp((1 - 1/K)(1 -
-    1/L)/2). For equal margins, see Good (1976) and Canfield and McKay (2010).
+    1/L)/2). Good (1976) and Canfield and McKay (2010) treat the case of equal margins.
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:

@@ -64,8 +64,8 @@ origin. In 2,089 trials on twelve tables, the rule ended no search that had the 
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal around the mode, with precision L Lᵀ, and the log evidence by Laplace's method (MacKay 2003, chapter
-    27).
+    """A Normal approximation around the mode, with precision L Lᵀ. The log evidence is from Laplace's method (MacKay
+    2003, chapter 27).
 
     ``factor`` is the Cholesky factor L.
     """
@@ -367,9 +367,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point (parameter,) for the parameters of ``layout``, near the learned mode. ``places`` (term,)
-        holds the position of each term of ``layout`` in the learned layout. New terms have the position -1 and start at
-        ``mean``. ``alike`` is True if both layouts have the same cells.
+        """A starting point for the parameters of ``layout``, near the learned mode. The result is (parameter,).
+        ``places`` (term,) holds the position of each term of ``layout`` in the learned layout. New terms have the
+        position -1 and start at ``mean``. ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]

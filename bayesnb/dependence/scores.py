@@ -329,9 +329,9 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     """The variational Gaussian approximation: the Normal with the smallest Kullback-Leibler divergence KL(Normal |
     posterior).
 
-    Under the variational Gaussian, the mean gradient of the log posterior is 0, and the mean of minus the Hessian is
-    the precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and averages
-    the derivatives over the current Normal.
+    Averaged over the variational Gaussian, the gradient of the log posterior is 0, and the negative Hessian equals the
+    Gaussian's precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and
+    averages the derivatives over the current Normal.
     """
     spread = Spread(1.0, center, _inverse_root(precision))
     size, last = 0.5, np.inf
@@ -358,7 +358,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 def _inverse_root(precision: Array) -> Array:
     """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. So early rows (shared exponents, then the first classes) are mostly zero.
+    root starts with n - 1 - i zeros. So the first rows of the root (those of shared exponents, then of the first
+    classes) are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

@@ -42,18 +42,18 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     Returns
     -------
     Series
-        ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` as in :func:`scores`,
-        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and the number of
-        ``rows``.
+        ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` are as in :func:`scores`.
+        ``reliability``, ``resolution`` and ``uncertainty`` are as in :func:`brier_decomposition`. ``rows`` is the
+        number of rows.
 
     Raises
     ------
     TypeError
         If the classifier has no ``predict_proba``.
     ValueError
-        If ``X`` and ``y`` are empty or differ in length, a label is missing or was never learned, a class has fewer
-        rows than there are folds, "loo" is used with a classifier other than BayesianNB or with a ``dependence``, or a
-        result of ``with_class_prior`` would have to be refitted.
+        If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or a class has
+        fewer rows than there are folds. The error is also raised if "loo" is used with a classifier other than
+        BayesianNB or with a ``dependence``, or if a result of ``with_class_prior`` would need a refit.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -189,10 +189,10 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     Returns
     -------
     DataFrame (estimator, ...)
-        ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
-        ``difference``, the best log score minus the estimator's log score, and ``se_difference``, the standard error of
-        the paired differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. The log score is
-        -inf if a classifier gives probability 0 to a true class.
+        ``rank`` is 0 for the best estimator. ``log_score`` is Σ_i log p(true class of row i) in nats, and ``se`` is its
+        standard error. ``difference`` is the best log score minus the estimator's log score, and ``se_difference`` is
+        the standard error of the paired differences, √(n var). ``accuracy``, ``brier`` and ``ece`` are as in
+        :func:`scores`. The log score is -inf if a classifier gives probability 0 to a true class.
 
     Raises
     ------

@@ -231,7 +231,7 @@ def require_folds(target: Target, cv: Any) -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, int (row,), from one random number per row."""
+    """Assign each row to a fold by one random number per row; return an int array (row,)."""
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
     try:

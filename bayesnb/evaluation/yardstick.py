@@ -217,9 +217,10 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``, ``width``, ``crps`` and ``distance``, with standard errors over tables (``se_…``); ``level``,
-        ``draws`` and ``seconds``; and ``true``, whether naive Bayes holds in the world. See
-        ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact posterior.
+        ``coverage``, ``width``, ``crps`` and ``distance``, each with its standard error over tables (``se_…``). The
+        other columns are ``level``, ``draws``, ``seconds`` and ``true``, which is True if naive Bayes holds in the
+        world. See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
+        posterior.
 
     Raises
     ------

@@ -551,7 +551,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i), (row,).
+        """log p(x_i | class of i, all rows but i) for each learned row i, as an array (row,).
 
         The leave-one-out weight of a family is its weight divided by the leave-one-out density of the row under this
         family. For a row of weight w and density p, the leave-one-out value of E[p^w] is 1 / E[p^-w] under the full

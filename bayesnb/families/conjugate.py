@@ -66,14 +66,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
     A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds d to the
-    parameters. Its method ``along`` integrates L_d / max L_d over θ. The factor max L_d is moved into h. In the
+    parameters. The prior's method ``along`` integrates L_d / max L_d over θ. The factor max L_d is moved into h. In the
     docstrings, "ln h" stands for the sum ln h(x) + ln max L_d. This sum is the log-likelihood of x at the best-fitting
     θ.
     """
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The increments d of the prior's parameters for a statistic, and its ln h, (class[, column])."""
+        """Given a statistic, return the increments d of the prior's parameters, and ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
@@ -259,7 +259,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) per cell and not θ, which has too many numbers (``MANY_NUMBERS``)."""
+        """Whether to draw log p(x | θ) per cell, because θ has too many numbers to draw (``MANY_NUMBERS``)."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 
@@ -279,7 +279,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws of log p(x_i | θ) of one class, (draw, row), given the rows of the class and ``t`` copies of row i."""
+        """Draws (draw, row) of log p(x_i | θ) for one class, given its rows and ``t`` copies of row i."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
@@ -357,7 +357,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block, yield rows, first column, codes, output of ``cells``, and a mask of present cells."""
+        """For each block, yield its rows, first column, codes, output of ``cells``, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

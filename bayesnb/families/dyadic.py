@@ -52,7 +52,7 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """Make intervals from the values ``x`` (row,) of one column, where NaN is missing.
+        """Make intervals from ``x`` (row,), the values of one column; NaN means missing.
 
         The default ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise
         "high".

@@ -184,8 +184,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        log p(x | θ) = (sum of offset over terms) + weights·x + xᵀ curvature x, up to a constant that classes share.
-        ``None`` if log p(x | θ) is not quadratic.
+        Up to a constant that classes share, log p(x | θ) is weights·x + xᵀ curvature x plus the sum of ``offset`` over
+        terms. ``None`` if log p(x | θ) is not quadratic.
         """
         return None
 

@@ -133,7 +133,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """Each row's length N, log number of word orders (ln N! - Σ ln x!), and 0/1 flag of fractional counts."""
+    """Per row: length N, log number of word orders (ln N! - Σ ln x!), and 0/1 flag for fractional counts."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
@@ -153,7 +153,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 in each row's own class, with the row removed from α, (row,)."""
+    """For each row, ``rising`` at t = 1 in the row's own class, after the row is removed from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)

@@ -457,8 +457,8 @@ class LocationScale(Declared):
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
     above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal. Under a
-    flat prior, it would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All
-    parameters except ``nu`` are in units of the column. All parameters except m are positive.
+    flat prior, the posterior would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
+    (2010). All parameters except ``nu`` are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Apply :func:`joint_of` to a cell. ``before``, (class,), is log p(class, row) with the cell missing."""
+    """Apply :func:`joint_of` to a cell. For each class, ``before`` holds log p(class, row) with the cell missing."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)

@@ -62,7 +62,7 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with another dependence (``None`` for naive Bayes) and its default value of ``given``."""
+        """A copy with another dependence (``None`` for naive Bayes) and with ``given`` set to its default."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 

@@ -172,7 +172,7 @@ class Classifier(FittedModel):
         return self.encoded(rows)
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and their class codes, (row,)."""
+        """For learned rows i: log p(c, x_i | D without row i), (row, class), and the class codes, (row,)."""
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(

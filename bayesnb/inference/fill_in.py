@@ -56,9 +56,9 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``probability`` is
         the probability of ``value``, NaN for real numbers. ``lower`` and ``upper`` are the equal-tailed interval of
-        counts and real numbers. The distribution: the ``probability`` of each value, by row, column and value. For a
-        real column, the listed values are quadrature nodes. ``attrs["not_filled"]`` lists columns that cannot be filled
-        in: bags of words, and counts whose exposure is missing.
+        counts and real numbers. The distribution holds the ``probability`` of each possible value, indexed by row,
+        column and value. For a real column, the listed values are quadrature nodes. ``attrs["not_filled"]`` lists
+        columns that cannot be filled in: bags of words, and counts whose exposure is missing.
 
     Raises
     ------

@@ -344,7 +344,8 @@ def _greedily(
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
     """The smallest ε at which another class ties with the predicted class.
 
-    For the other class, each table entry p becomes (1 - ε) p + ε. For the predicted class, it becomes (1 - ε) p.
+    For the other class, each table entry p becomes (1 - ε) p + ε. For the predicted class, each table entry p becomes
+    (1 - ε) p.
     """
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
@@ -362,7 +363,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1, applied to all priors, that changes the prediction.
+    """The power nearest to 1 that changes the prediction if all priors are raised to this power.
 
     NaN if no power changes the prediction.
     """

@@ -121,7 +121,7 @@ class Law:
         return self._joined([law.variance for _, law in self._parts])
 
     def quantile(self, q: float | Array) -> Array:
-        """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
+        """The number z with P(log-odds < z) = q, as an array (row, quantile), or (row,) if ``q`` is a number."""
         return self._joined([law.quantile(q) for _, law in self._parts])
 
     def cdf(self, z: float) -> Array:

@@ -367,7 +367,7 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """Return a table of checks, the worst first, and a number: the distance above which a check fails."""
+    """Return a table of checks, worst first, and the distance above which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     draws, names = len(replicated), [*(column.name for column in columns), None]

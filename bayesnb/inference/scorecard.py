@@ -78,7 +78,8 @@ class Scorecard:
         the expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the
         class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. A last column counts rows with probability 0 under every class, if any.
+        Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
+        class, if any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
         correct predictions among the rows predicted as a class; each with its interval.

@@ -23,7 +23,7 @@ TILE = 64
 
 @dataclass(frozen=True, eq=False)
 class Students:
-    """Student-t log densities: top - power ln(1 + z²) with z = (x - location - low) scale.
+    """Student-t log densities, computed as top - power ln(1 + z²) with z = (x - location - low) × scale.
 
     Up to ``RUN`` columns with the same ``power`` form a run. Each run needs only one logarithm, of the product of 1 +
     z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
@@ -64,8 +64,9 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,): the leave-one-out log
-        density of each row in its own class, Σ_j [top + power ln(1 - z²)]. The density is NaN if z² ≥ 1 in any column.
+        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,). Its entries are the
+        leave-one-out log densities of the rows in their own classes, Σ_j [top + power ln(1 - z²)]. The density is NaN
+        if z² ≥ 1 in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
@@ -108,7 +109,7 @@ def _products_of_runs(
 ) -> None:  # fmt: skip
     """Set ``product`` to ∏ (1 + sign z²) - 1 per column run, and ``lead`` to Σ ``top`` over columns.
 
-    ``row`` are positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
+    ``row`` holds positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
     ``own``.
     """
     rows, columns = x.shape
@@ -293,8 +294,8 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each after a line of zeros for missing values; return the starts and the
-    result.
+    """Concatenate the tables of all columns, each after a line of zeros for missing values. Return the start of each
+    column, and the concatenated tables.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

@@ -135,7 +135,7 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """Per block of rows, eight numbers (class, 8, column): sums of weights and deviations from a value v.
+    """Yield an array (class, 8, column) per block of rows: sums of weights and deviations from a value v.
 
     The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
     rounding error; and the weight of the values other than 0. NaN adds nothing.

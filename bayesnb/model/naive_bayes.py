@@ -201,7 +201,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of all rows if every row is in each class c with the weight ``r[row, c]``."""
+        """The statistics of all rows if each row counts in every class c with the weight ``r[row, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
@@ -466,7 +466,7 @@ class Posterior:
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D), (row, class)."""
+        """log p(x | c, D) for each row and class, as an array (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
         each = lambda family, *of: family.log_predictive(*of), self.statistics.about, data
         for _, found in stacks.each(self._stacks, n_rows, *each):

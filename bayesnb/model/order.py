@@ -99,7 +99,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order; return their positions in the table, weights and ranks.
+        """Draw at most ``most`` rows in random order; return the position, weight and rank of each drawn row.
 
         If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
         equal rank alike. Such rows differ at most in column names, level names, or signs.

@@ -43,7 +43,7 @@ MIXED = "a tree whose nodes may stop is a mixture of many densities, whose mode 
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum ``cells`` (..., cell) over the left and the right half of each node, (..., node)."""
+    """Sum ``cells`` (..., cell) over the left half and over the right half of each node. Both sums are (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near``, (..., node), is each node's log evidence if it stops; ``own``, if it splits. ``near`` and ``own`` may also
-    contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with one node per
-    depth.
+    ``near``, (..., node), is each node's log evidence if the node stops; ``own`` is its log evidence if it splits.
+    ``near`` and ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or
+    a path with one node per depth.
 
     Returns
     -------
@@ -292,7 +292,7 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """Posterior of the share of the left half of each node; uniform if one half cannot contain values."""
+        """Posterior of the share in each node's left half; uniform if one half cannot contain values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

@@ -354,7 +354,7 @@ class Dirichlet(SimplexPrior):
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t] with two derivatives, up to a term shared by all classes; ``t`` is (..., class)."""
+        """ln E[π_c^t] and its first two derivatives in t, up to terms shared by all classes. ``t`` is (..., class)."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:

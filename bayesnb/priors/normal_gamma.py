@@ -180,7 +180,7 @@ class NormalGamma(UnknownPrecision):
     tuned : bool, optional
         Whether to multiply κ, a and b by the factors of :meth:`learned`, which maximize the evidence.
     low : array, optional
-        Low-order part of the location m + low.
+        The part of the prior location beyond double precision. The location is m + low.
 
     Examples
     --------

@@ -184,7 +184,7 @@ class Centred(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Moments(Centred):
-    """Weight, total Σ w x and scatter Σ w (x - mean)², (class, column), each stored as two floats."""
+    """Per class and column: weight, total Σ w x and scatter Σ w (x - mean)², each stored as two floats."""
 
     @classmethod
     def of(cls, x: Array | sparse.csr_array, members: Labels) -> Moments:

@@ -82,7 +82,7 @@ class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
     The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words). ``a -
-    b`` unlearns ``b``, and ``a * 0.9`` discounts.
+    b`` unlearns ``b``, and ``a * 0.9`` discounts the rows of ``a``.
     """
 
     def __add__(self, other: Self) -> Self:

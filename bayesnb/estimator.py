@@ -611,7 +611,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """Load the estimator of a model file as it was saved, except for the result of EM. The file is checked first.
+    """Load the estimator that was saved in a model file.
+
+    The file does not contain the result of EM. The file is checked first.
 
     Raises
     ------

@@ -857,7 +857,7 @@ def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Codes (row,) of the cells, -1 if missing, and the distinct values. In columns of dates, all codes are -1."""
+    """Return the code of each cell (-1 if missing), and the distinct values. All dates have the code -1."""
     if is_temporal(column.values):
         return np.full(len(column.values), -1), []
     return column.coded

@@ -195,7 +195,10 @@ class Grid:
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """Cell numbers at ``OFFSET_DEPTH``, (row, column), unique across columns; -1 if missing."""
+        """Cell numbers at ``OFFSET_DEPTH``, as an array (row, column); -1 for missing cells.
+
+        Columns do not share numbers.
+        """
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T

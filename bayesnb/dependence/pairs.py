@@ -35,7 +35,10 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace each cell's count by the total of its coarse cell, made by the first ``steps`` refinements."""
+        """Replace each cell's count by the total of the coarse cell that contains it.
+
+        The first ``steps`` refinements make the coarse cells.
+        """
         if steps == self.steps:
             return counts
         if steps == 0:

@@ -155,13 +155,13 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draws of the parameters from the posterior, (draw, parameter); and the error of the Laplace approximation.
+    """Return draws of the parameters from the posterior, and the error of the Laplace approximation.
 
-    Draws of the approximating Normal come in pairs, z and -z, whose errors nearly cancel (antithetic variates,
-    Hammersley and Morton 1956). Let r be the log density of the posterior minus that of the approximating Normal. If
-    the standard deviation of r over the draws is above ``EXACT``, elliptical slice sampling replaces all draws (Murray,
-    Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain starts at the mode or at a draw of the
-    approximating Normal. The starting points are chosen at random, with weights exp(r).
+    The draws are (draw, parameter). Draws of the approximating Normal come in pairs, z and -z, whose errors nearly
+    cancel (antithetic variates, Hammersley and Morton 1956). Let r be the log density of the posterior minus that of
+    the approximating Normal. If the standard deviation of r over the draws is above ``EXACT``, elliptical slice
+    sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain starts
+    at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain in
     some chain after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log

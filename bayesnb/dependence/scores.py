@@ -70,7 +70,10 @@ class Spread:
         return self.mean + found
 
     def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x), (row, class), averaged over the parameters; arguments as in ``likelihood.log_joint``."""
+        """log p(c | x), (row, class), averaged over the parameters.
+
+        ``terms``, ``offset`` and ``alike`` are as in ``likelihood.log_joint``.
+        """
         if not self.root.shape[1]:
             return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         found = np.empty(offset.shape)
@@ -188,12 +191,12 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
-    """Scores of each row at quadrature nodes, (row, class, node); node weights; permutation of classes.
+    """Return each row's scores at quadrature nodes, the node weights, and a permutation of the classes.
 
-    Scores are shifted so that the largest score at each node is 0. The classes are sorted by the moments of their
-    scores; the permutation restores the original order. Classes whose scores have equal moments must get equal
-    probabilities. The last array, (row, class, class), holds weights for averaging classes with equal moments. It is
-    ``None`` if no row has such classes, or with only two classes.
+    The scores are (row, class, node). Scores are shifted so that the largest score at each node is 0. The classes are
+    sorted by the moments of their scores; the permutation restores the original order. Classes whose scores have equal
+    moments must get equal probabilities. The last array, (row, class, class), holds weights for averaging classes with
+    equal moments. It is ``None`` if no row has such classes, or with only two classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -172,7 +172,10 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """Class probabilities of held-out rows, (row, class), and the position of each row's class."""
+    """Return the class probabilities of held-out rows, and the position of each row's class.
+
+    The probabilities are (row, class).
+    """
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     return np.exp(log_proba_of(log_joint)), codes
 

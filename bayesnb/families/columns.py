@@ -239,7 +239,10 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """The ``levels`` of each column, and the weight of each level, ``counts`` (class, column, level)."""
+    """The ``levels`` of each column, and their weights in each class.
+
+    ``counts`` (class, column, level) holds the weights.
+    """
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]

@@ -22,9 +22,10 @@ from bayesnb.statistics.moments import Moments
 
 
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
+    """Sum density(x_j, parameters_j) over columns j, as (..., row, class).
 
-    The sum is first computed as if every cell were zero, and then corrected for each stored value.
+    The parameters are arrays (..., class, column). The sum is first computed as if every cell were zero, and then
+    corrected for each stored value.
     """
     # Columns with more than half of their cells stored are summed as dense columns, because large corrections would
     # cancel.

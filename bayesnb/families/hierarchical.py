@@ -163,9 +163,10 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: ``pooled`` (column, level), ``strength`` (column,), and perhaps ``location`` and ``scale``.
+        """The variables are ``pooled`` (column, level) and ``strength`` (column,).
 
-        With ``together``, ln(strength / median) is location + scale × z, to avoid a funnel.
+        With ``together``, there are also ``location`` and ``scale``. With ``together``, ln(strength / median) is
+        location + scale × z, to avoid a funnel.
         """
         import pymc as pm
 

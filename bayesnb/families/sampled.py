@@ -110,7 +110,10 @@ class Strata:
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """Log of the average of exp(value) over the draws of each stratum, (draw, ...) → (stratum, ...)."""
+        """Log of the average of exp(value) over the draws of each stratum.
+
+        ``value`` is (draw, ...); the result is (stratum, ...).
+        """
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 

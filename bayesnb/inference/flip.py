@@ -286,7 +286,10 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction."""
+    """Find the fewest rows whose removal changes the prediction.
+
+    Return these rows, a lower bound on their number, and the new prediction.
+    """
 
     @cache
     def removal(c: int, k: int) -> Removal:

@@ -173,7 +173,10 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """For each x, the entry of ``paths`` (edge + 1,) whose index is the number of edges ≤ x; -1 for NaN."""
+    """For each x, count the edges ≤ x and return the entry of ``paths`` at this position; -1 for NaN.
+
+    ``paths`` is (edge + 1,).
+    """
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 

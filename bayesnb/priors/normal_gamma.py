@@ -215,10 +215,11 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior with three learned factors: of κ, of a and b together, and of b alone.
+        """The unit information prior with three learned factors.
 
-        All columns of a feature share the three factors, which are estimated from the evidence. The hyperprior of the
-        logarithm of each factor is Normal(0, 1).
+        One factor multiplies κ, one multiplies both a and b, and one multiplies only b. All columns of a feature share
+        the three factors, which are estimated from the evidence. The hyperprior of the logarithm of each factor is
+        Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 

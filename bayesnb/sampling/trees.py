@@ -266,7 +266,10 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw cells ``x_…``, (chain, draw, row[, feature]), for rows of classes ``codes``, ([draw,] row)."""
+    """Draw cells for rows whose classes are ``codes``, ([draw,] row).
+
+    The result maps the names ``x_…`` to arrays (chain, draw, row[, feature]).
+    """
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.

@@ -60,7 +60,10 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², with relative error ``rounding``."""
+        """Make the statistic from Σ w, Σ w (x - v) and Σ w (x - v)².
+
+        The last sum has a relative error of at most ``rounding``.
+        """
         # n (one / n)² instead of one² / n: the total weight of a class may be so small that 1 / n overflows.
         scatter = two - cls.squared(n, one / n.where(n.high != 0, 1.0))
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))

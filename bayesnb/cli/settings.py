@@ -36,11 +36,11 @@ class Settings:
     weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
-        How columns may depend on each other given the class: not at all ("none"), as in the textbooks; by one exponent
-        for all columns ("tempered"); by one per column ("weighted"); or also by terms of pairs ("pairwise"). "auto"
-        averages models, with weights from held-out rows: class frequencies, "none", "weighted", "pairwise" (with terms
-        of near rows and random partitions), trees, and a linear model. "auto-counts" leaves near rows out, so that the
-        model file holds counts and no row.
+        How dependence between columns given the class is modelled: not at all ("none"), as in the textbooks; with one
+        exponent for all columns ("tempered"); with one exponent per column ("weighted"); or also with terms of pairs
+        ("pairwise"). "auto" averages models, with weights from held-out rows: class frequencies, "none", "weighted",
+        "pairwise" (with terms of near rows and random partitions), trees, and a linear model. "auto-counts" leaves near
+        rows out, so that the model file holds counts but no rows.
     unknown : str, optional
         Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
         model has no ``dependence``.

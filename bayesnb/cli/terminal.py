@@ -166,8 +166,8 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. If stdout is not a terminal, the width of the console is the environment variable COLUMNS,
-    or 120.
+    """The console of stdout. If stdout is not a terminal, the width of the console comes from the environment variable
+    COLUMNS; without this variable, the width is 120.
     """
     from rich.console import Console
 

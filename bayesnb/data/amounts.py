@@ -98,8 +98,8 @@ def measured(text: str) -> Measured | None:
 
 
 def number_in(text: str) -> str:
-    """The number in a text, "1234.5" for "1.234,50 €"; empty if there is no number, its decimal mark is unknown, or it
-    has more than 15 digits.
+    """Return the number in a text, such as "1234.5" for "1.234,50 €". The result is empty if the text has no number,
+    its decimal mark is unknown, or the number has more than 15 digits.
     """
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan

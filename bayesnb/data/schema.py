@@ -1,6 +1,6 @@
 """A schema states which family reads which column, and the levels of each column.
 
-A schema is frozen: new levels give a new schema, so a failed fit changes nothing.
+A schema is frozen. New levels create a new schema, so a failed fit leaves the old schema unchanged.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """Gain of ln p(D) over naive Bayes with the same cells and strength."""
+        """The increase in ln p(D) over naive Bayes with the same cells and the same strength."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
@@ -253,8 +253,8 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """:meth:`log_ratios` of learned rows in their own class, (row, column, column), each computed without the row
-        itself.
+        """:meth:`log_ratios` of each learned row for its own class, computed without the row itself. The result is
+        (row, column, column).
 
         ``counted``, (row, column), is true if the row was counted for the column. If ``changes`` is true, the result is
         ln(w_uv with the row / w_uv without the row).

@@ -2,9 +2,10 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
 the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
-each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of
-cells (with offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So the model is
-multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes. They are
+indicators of cells (with offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So
+the model is multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is
+concave.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """

@@ -163,9 +163,9 @@ class NearTerm:
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
         """½ d² / (mean d² over pairs of rows), for each row and learned combination, (row, combination).
 
-        In each column, let z and z' be the positions of the two cells, 0 if missing. Let k be 1 if the first cell is
-        known, otherwise 0; and k' likewise for the second. A column adds k k' (z - z')² + (1 - k k') e to d², where e
-        is the mean of d² in this column.
+        In each column, let z and z' be the positions of the two cells; a missing cell has the position 0. Let k be 1 if
+        the first cell is known, otherwise 0; and k' likewise for the second. A column adds k k' (z - z')² + (1 - k k')
+        e to d², where e is the mean of d² in this column.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

@@ -39,7 +39,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
-        """1 for each cell that can hold values, otherwise 0, (column, cell)."""
+        """For each cell, 1 if the cell can hold values, otherwise 0. The result is (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
         # Add half a row to each existing cell, so that no probability is 0 or 1.

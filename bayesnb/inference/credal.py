@@ -54,7 +54,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Functions f and h: the smallest and the largest ln J that the priors allow, given the share t. J is proportional
+    """The bounds f(t) and h(t) are the smallest and the largest ln J under all priors with share t. J is proportional
     to p(class, row).
 
     ``low`` and ``high``, (row, class), are the parts of f and h that do not depend on t. ``own_low`` and ``own_high``,

@@ -104,7 +104,7 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """Posteriors of word probabilities, (cell, class); then the word counts, (cell, 1)."""
+        """Return the posteriors of the word probabilities, (cell, class), and the word counts, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 

@@ -93,7 +93,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The ends of the open interval of t on which N exists: two arrays (row,)."""
+        """The lower and the upper ends of the open interval of t on which N(t) exists, as two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))

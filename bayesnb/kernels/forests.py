@@ -59,8 +59,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """The steps of :func:`log_forests`.
 
-    For each eliminated node k: the log weights of its edges, and the fraction of each remaining edge's new weight that
-    comes from the path through k.
+    For each eliminated node k, return the log weights of its edges. Also return, for each remaining edge, the fraction
+    of its new weight that comes from the path through k.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):

@@ -77,8 +77,9 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` gets the stack's family,
-    followed by one argument per mapping in ``Stack.known`` and ``given``: the values of the features, joined by column.
+    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` gets the stack's family, and
+    then one argument for each mapping in ``Stack.known`` and ``given``. Each such argument holds the values of the
+    features, joined by column.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

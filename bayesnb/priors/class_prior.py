@@ -28,7 +28,7 @@ class FixedProbabilities(Belief):
     Parameters
     ----------
     p : array (class,), {label: float}, "uniform" or None
-        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels.
+        Probabilities that sum to 1. ``None`` stands for the relative frequencies of the labels.
 
     Examples
     --------

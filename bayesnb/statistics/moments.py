@@ -41,8 +41,9 @@ KEPT = 1e-9
 class Centred(Statistic):
     """Weight, total Σ w x, and scatter about the mean, of the rows of each class.
 
-    Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part; ``lost`` (class,
-    column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0.
+    Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part. Two further fields
+    have the shape (class, column): ``lost`` is a bound on the error of the scatter, and ``nonzero`` is the weight of
+    values other than 0.
     """
 
     n: Array

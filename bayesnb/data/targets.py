@@ -109,11 +109,11 @@ class Target:
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """Read soft labels: the classes and their weights (row, class); ``None`` if ``y`` does not hold weights.
+    """Read soft labels, and return the classes and the weights, (row, class).
 
-    Weights are given as a frame with a column per class, or as an array whose columns are the classes 0, 1, … Weights
-    are either shares, with a sum of at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row
-    has exactly one 1.
+    Return ``None`` if ``y`` does not hold weights. Weights are given as a frame with a column per class, or as an array
+    whose columns are the classes 0, 1, … Weights are either shares, with a sum of at most 1 per row, or whole counts.
+    Columns of 0 and 1 are an error unless each row has exactly one 1.
 
     Raises
     ------

@@ -161,7 +161,10 @@ class CellTerm(ABC):
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out term of each learned row for its class, (row,); ``a`` and ``b`` hold its cells."""
+        """For each learned row, the leave-one-out term of its class, (row,).
+
+        ``a`` and ``b`` hold the row's cells in the two columns.
+        """
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)

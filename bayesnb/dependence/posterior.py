@@ -205,7 +205,10 @@ class _Ratio:
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Per block, yield log-odds of other classes against the row's class, (class, draw, row), and weights."""
+        """For each block, yield log-odds and row weights.
+
+        The log-odds, (class, draw, row), compare every other class with the row's class.
+        """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
             for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):

@@ -289,7 +289,10 @@ def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Look up codes (row, column) in ``table`` (..., class, column, level); the result is (..., row, class, column)."""
+    """Look up each cell's code in ``table``.
+
+    ``codes`` is (row, column), ``table`` is (..., class, column, level), and the result is (..., row, class, column).
+    """
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
 

@@ -134,7 +134,10 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """For each entry of ``stratum``, (pick,), choose a draw of that stratum with probability ∝ its weight."""
+        """For each entry of ``stratum``, choose a draw of that stratum, with probability ∝ the draw's weight.
+
+        ``stratum`` is (pick,).
+        """
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -145,7 +148,10 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Yield parts of at most ``most`` draws, by halving repeatedly along the parameter of largest sd."""
+    """Yield parts of at most ``most`` draws.
+
+    A larger part is sorted by its parameter with the largest sd, and then halved.
+    """
     if len(members) <= most:
         yield members
         return

@@ -136,7 +136,10 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """log p(class), (row, class), after removing the row's label and adding a label of the candidate class."""
+    """The log class probabilities without the row's label, but with one label of the candidate class.
+
+    The result is (row, class).
+    """
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)

@@ -67,7 +67,10 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows: its score, a bound on the scores of all removals of k rows, and the patterns of the rows."""
+    """A removal of k rows, with its score and the patterns of its rows.
+
+    ``bound`` is an upper bound on the scores of all removals of k rows.
+    """
 
     score: float
     bound: float

@@ -49,7 +49,10 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The probability that each label is wrong, (row,), and the mean and sd of the number of wrong labels."""
+    """For each label, the probability that it is wrong.
+
+    ``expected`` and ``sd`` are the mean and the standard deviation of the number of wrong labels.
+    """
 
     each: Array
     expected: float

@@ -193,9 +193,10 @@ class LogOdds:
         return below
 
     def quantile(self, q: float | Array) -> Array:
-        """The z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number strictly between 0 and 1.
+        """The z with P(log-odds < z) = q, for ``q`` strictly between 0 and 1.
 
-        The distribution function at z is within 1e-6 of q.
+        The result is (row, quantile), or (row,) if ``q`` is a single number. The distribution function at z is within
+        1e-6 of q.
         """
         shares = np.atleast_1d(q)
         found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving

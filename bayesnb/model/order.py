@@ -180,7 +180,10 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, hash two sums (of all lower cells and all higher cells), ignoring their order."""
+    """For each cell, hash the sum of all lower cells and the sum of all higher cells.
+
+    The order of the sums does not matter.
+    """
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

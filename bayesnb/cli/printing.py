@@ -140,7 +140,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """A bar of length ``share``: to the right if positive, to the left if negative, an arrow if infinite."""
+    """Draw ``share`` as a bar to the right or, if negative, to the left. An infinite bar ends in an arrow."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

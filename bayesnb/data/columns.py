@@ -130,7 +130,7 @@ class Column:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def ordinary(self) -> Array:
-        """The numbers; ``ValueError`` if one is too large or too small to square."""
+        """Return the numbers; raise ``ValueError`` if one is infinite, or too large or too small to square."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])

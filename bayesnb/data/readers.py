@@ -166,7 +166,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ------
     FileNotFoundError
     ValueError
-        For files of several kinds, or of an unsupported kind.
+        If the files are of several kinds, or of an unsupported kind.
     """
     source = _source(path)
     if source.kind == "text":

@@ -399,7 +399,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def _has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the order of the levels has an entry per level, so that no level may be removed."""
+    """Whether the prior or the level order has one entry per level; if so, no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 

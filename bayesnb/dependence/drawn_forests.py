@@ -136,7 +136,7 @@ class DrawnForests:
                 pending = pending[~found]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The cells of rows, (row, column)."""
+        """The cell of each row in each column, (row, column)."""
         grid = self.terms.statistics.cells.grid
         return grid.coarser(grid.codes(data, n_rows), CELLS_DEPTH).T
 

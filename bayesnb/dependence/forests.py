@@ -441,7 +441,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """All ways to complete the missing cells of rows: the position of the row, the cells, and the log weights
+        """List the completions of missing cells. Return the rows' positions, their completed cells, and log weights
         (completion, class).
         """
         sizes = np.array(self.counts.sizes)

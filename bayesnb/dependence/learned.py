@@ -189,7 +189,7 @@ class Dependence:
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
-        """Draws of the parameters of the columns, each with a draw of the exponents (if there are exponents)."""
+        """Add a draw of the exponents, if there are any, to each draw of the column parameters in ``theta``."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
@@ -296,8 +296,8 @@ def rows_left_out(
     """Return a function that takes positions of rows and returns :class:`Rows`. The terms of each row are computed
     without the row.
 
-    A weight is the number of times that a row was observed. Therefore, leave-one-out removes half of a row of weight 2,
-    and all of a row of weight ½.
+    A weight is the number of times that a row was observed. Therefore, leave-one-out removes at most one observation:
+    half of a row of weight 2, and all of a row of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

@@ -264,7 +264,8 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
     these points.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle).
+    Each step moves along the ellipse ``z`` cos(angle) + ``other`` sin(angle), where ``other`` is a standard Normal
+    draw.
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]

@@ -85,7 +85,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, the scores that the classifier expects, and the scores of the class frequencies.
+    """Scores with intervals, compared with expected scores and with the scores of class frequencies.
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ def folds_of(
 ) -> tuple[list[Fold], Target]:
     """The folds of a table, and the true classes of the scored rows. Each scored row is in one fold.
 
-    ``clf`` may also be the parameters of an estimator. ``cv="once"`` makes one fold, of all scored rows; an array
-    (row,) holds the fold of each row.
+    ``clf`` may also be the parameters of an estimator. ``cv="once"`` makes one fold, which holds out all scored rows.
+    An array ``cv``, (row,), holds the fold of each row.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -164,7 +164,7 @@ def rows_at(X: Any, rows: Array) -> Any:
 
 
 def log_joint_of(clf: Any, X: Any) -> Array:
-    """log p(c, x), up to a constant per row, by the most precise method of a fitted classifier."""
+    """log p(c, x), up to a constant per row, from the most precise method that the classifier has."""
     with np.errstate(divide="ignore"), warnings.catch_warnings():
         # A rare level is often absent from the rows that a fold learns.
         warnings.simplefilter("ignore", UnseenLevelWarning)

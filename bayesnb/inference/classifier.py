@@ -271,7 +271,7 @@ class Classifier(FittedModel):
         return self.dependence.table()
 
     def log_evidence(self) -> Evidence:
-        """As :attr:`log_evidence_`, but raises ``ValueError`` if the evidence does not exist."""
+        """Like :attr:`log_evidence_`, but raises ``ValueError`` if the evidence does not exist."""
         self.require_one_class_prior("the evidence")
         self.require_counted("rows that were counted have a marginal likelihood")
         return self.posterior.log_evidence()

@@ -82,7 +82,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
-    """Counts of full conformal prediction: the new row, with each candidate class, is added to the learned rows.
+    """Counts of full conformal prediction: each new row joins the learned rows once per candidate class.
 
     References
     ----------

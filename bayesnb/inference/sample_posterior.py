@@ -86,7 +86,7 @@ def sample_posterior(
     Raises
     ------
     ValueError
-        For "gibbs", if the learned rows are not given, or if the weight of unlabelled rows is not 1.
+        If "gibbs" is used without the learned rows, or with unlabelled rows of a weight other than 1.
 
     Warns
     -----

@@ -57,8 +57,8 @@ class Reader(ABC):
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance``, (row,), holds uniform random numbers that randomize the probability integral transform at values of
-        positive probability.
+        ``chance`` holds a uniform random number for each row. These numbers randomize the probability integral
+        transform at values of positive probability.
         """
 
 

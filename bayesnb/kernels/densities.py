@@ -29,7 +29,7 @@ class Students:
     z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
     the run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded
     with
-    0. ``in_order`` holds location, low, scale and top of the sorted columns.
+    0. ``in_order`` holds the fields ``location``, ``low``, ``scale`` and ``top`` of the sorted columns.
     """
 
     location: Array
@@ -109,8 +109,8 @@ def _products_of_runs(
 ) -> None:  # fmt: skip
     """Set ``product`` to ∏ (1 + sign z²) - 1 per column run, and ``lead`` to Σ ``top`` over columns.
 
-    ``row`` holds positions of rows, ordered by class. If ``own`` is given, each row is evaluated only in its class
-    ``own``.
+    ``row`` holds positions of rows, ordered by class. If ``own`` is given, it holds the class of each row, and each row
+    is evaluated only in this class.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -187,7 +187,7 @@ def _products_of_runs_in_numpy(
 
 
 def _carried(carried: Array, squares: Array) -> Array:
-    """(1 + carried) ∏ (1 + square) - 1, (row, class); ``squares`` is (column, row, class)."""
+    """Return (1 + carried) ∏_j (1 + square_j) - 1, (row, class); ``squares`` is (column, row, class)."""
     if carried.size <= SHORT:
         each = carried.ravel().tolist()
         for k, line in enumerate(squares.reshape(len(squares), -1).T.tolist()):

@@ -116,7 +116,7 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """Weight of each combination of cells of two columns, (class, combination), one pair of columns after another.
+    """For each pair of columns in turn, the weight of each cell combination, (class, combination).
 
     Codes of -1 are ignored; ``codes`` are (column, row). ``sizes`` (column,) is the number of cells per column.
     ``columns`` (pair, 2) holds the pairs of columns.

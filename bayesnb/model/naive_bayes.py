@@ -390,7 +390,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features with many parameters: the log-likelihood of each cell is drawn, instead of the parameters."""
+        """Features with many parameters, for which log-likelihoods of cells are drawn instead of parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(

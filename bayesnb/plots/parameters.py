@@ -23,7 +23,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     Parameters
     ----------
     tree : DataTree
-        From ``sample_posterior`` or PyMC, with a group ``posterior`` and, if the prior is proper, ``prior``.
+        From ``sample_posterior`` or PyMC, with a group ``posterior`` and, if the prior is proper, a group ``prior``.
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection

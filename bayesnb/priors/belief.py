@@ -189,8 +189,8 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior has the same type.
 
-    Data add increments d to the parameters. The increments are, for example, the counts of levels, or the number of
-    events and the exposure. A family computes all integrals over θ from one function:
+    The data add increments d to the parameters of the prior. The increments are, for example, the counts of levels, or
+    the number of events and the exposure. A family computes all integrals over θ from one function:
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
@@ -275,7 +275,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The t above which ``along`` is finite."""
+        """The lower limit of t: ``along`` is finite for every t above it."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

@@ -214,7 +214,7 @@ def of_known_classes(prior: LabelPrior) -> LabelPrior:
 
 
 def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
-    """The class prior with an unknown class.
+    """Return the class prior with an unknown class added.
 
     Parameters
     ----------

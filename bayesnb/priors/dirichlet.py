@@ -218,7 +218,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def peak(cls, *d: Array) -> Array:
-        """Σ_k n_k ln(n_k / N)."""
+        """The maximum of the log-likelihood over θ, Σ_k n_k ln(n_k / N)."""
         counts = cls.counted(*d)
         with np.errstate(all="ignore"):
             share = np.abs(counts / counts.sum(-1, keepdims=True))

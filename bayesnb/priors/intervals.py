@@ -152,7 +152,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """Lower bounds in μ, upper bounds in μ, and approximate log integrals between these bounds, all (λ,)."""
+        """For each λ: lower and upper bounds in μ, and the approximate log integral between these bounds."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):
@@ -488,7 +488,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The value of t below which ``along`` is undefined if no rows were learned."""
+        """Without learned rows, ``along`` is undefined for t below this value."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -93,7 +93,10 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """For each code, combine the keys of its rows, (code,). ``codes``, (row,), is -1 for missing cells."""
+        """Return one combined key per code, from the rows with this code.
+
+        In ``codes`` (row,), -1 marks a missing cell.
+        """
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)

@@ -77,7 +77,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """For each cell, return the increments d that it adds to the parameters, and ln h. Both broadcast to (row, class, column[, level])."""
+        """Per cell, the increments d of the parameters and ln h, broadcastable to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """For each cell: the posterior that predicts the cell, the increments d of the parameters, and ln h."""

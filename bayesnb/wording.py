@@ -11,7 +11,8 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from io import StringIO
@@ -235,6 +236,17 @@ class RefusedError(ValueError):
     value = property(lambda self: self._held("value"), doc="What was found.")
     expected = property(lambda self: self._held("expected"), doc="What was expected.")
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
+
+
+@contextmanager
+def counted_from(start: int) -> Iterator[None]:
+    """Add to an error about a part of a table where the part begins."""
+    try:
+        yield
+    except ValueError as error:
+        if not start:
+            raise
+        raise RefusedError("{error} (row 0 there is row {start} of the source)", error=error, start=start) from error
 
 
 class TableRemark(UserWarning):

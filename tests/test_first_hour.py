@@ -316,3 +316,27 @@ def test_a_report_says_how_rows_are_counted_unless_the_table_names_them(table):
     assert by_place.count("Rows are counted from 0.") == 2
     assert re.search(r"The most uncertain row is 5\d{3}: ", by_name)
     assert "counted from 0" not in by_name
+
+
+@pytest.mark.parametrize("command", ["predict", "score", "explain"])
+def test_a_cell_that_the_named_family_cannot_read_is_answered_with_two_ways_out(capsys, table, command):
+    asked = ("repairs.csv", "--target", "outcome", "--dependence", "none", "--na", "age=0.0", "-o", "m.bayesnb")
+    assert run(capsys, "fit", *asked, "--feature", "age=log-normal")[0] == 0
+    table.assign(age=table["age"].where(table.index != 4, -1.5)).to_csv("new.csv", index=False)
+    more = ("--row", "4") if command == "explain" else ()
+    code, _, err = run(capsys, command, "m.bayesnb", "new.csv", *more)
+    assert code == 1
+    assert "fit with --feature age=gaussian, or read it as missing: --na age=-1.5" in err
+    assert ("in row 0," in err) == ("row 0 there is row 4 of the source" in err) == (command == "explain")
+    assert run(capsys, command, "m.bayesnb", "new.csv", *more, "--na", "age=-1.5")[0] == 0
+
+
+def test_a_cell_that_an_inferred_family_cannot_read_stops_no_prediction(capsys, table):
+    table["age"] += 0.1
+    table.to_csv("repairs.csv", index=False)
+    asked = ("repairs.csv", "--target", "outcome", "--dependence", "none", "-o", "m.bayesnb")
+    assert run(capsys, "fit", *asked, "--feature", "age=best:log-normal")[0] == 0
+    table.assign(age=table["age"].where(table.index != 4, 0)).to_csv("new.csv", index=False)
+    code, out, err = run(capsys, "predict", "m.bayesnb", "new.csv")
+    assert (code, len(out.splitlines())) == (0, 121)
+    assert "column 'age': 1 of 120 rows holds a number that cannot occur under LogNormal (0), counted as missing" in err

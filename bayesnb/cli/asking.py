@@ -18,7 +18,7 @@ from bayesnb.cli.rows import asked_rows, class_of, frame_of, learned_columns, lo
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
-from bayesnb.wording import at_row
+from bayesnb.wording import at_row, counted_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,8 @@ def explain(
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    with counted_from(int(row) if row is not None and row.isdecimal() else 0):
+        contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     said = {"data": name, "target": str(target), "row": asked}

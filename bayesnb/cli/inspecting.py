@@ -124,7 +124,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
     says = [
-        "information: what the column by itself reveals about the class under the learned model, in nats.",
+        "information: what the column by itself reveals about the class, in nats, if its family is right; a report "
+        'measures this on left-out rows ("alone").',
         *([] if everything else [f"--all also shows {more}priors and settings."]),
     ]
     head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."

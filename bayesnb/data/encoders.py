@@ -5,6 +5,7 @@ A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -37,7 +38,7 @@ from bayesnb.kernels.reading import whole_numbers
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
-from bayesnb.wording import Cure, RefusedError, family_word
+from bayesnb.wording import Cure, RefusedError, Spelled, family_word
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 
@@ -430,8 +431,9 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
     found["cure"] = tuple(Cure("family", each, name) for each in families)
     raise RefusedError(
         "column {column!r}{where} holds {value:g} in row {row}, where {family} needs {expected}"
-        + ("" if where else "; fit with {cure}"),
+        + ("" if where else "; fit with {cure}, or read it as missing: {gap}"),
         **found,
+        gap=Spelled("None instead of it", shlex.join(["--na", f"{name}={value:.15g}"])),
     )
 
 

@@ -20,7 +20,7 @@ from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
-from bayesnb.wording import Cure, RefusedError
+from bayesnb.wording import Cure, RefusedError, counted_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,14 +147,8 @@ def _each(
         if first is not None and (head := next(tables, None)) is not None:
             ask, tables = first(head), chain([head], tables)
         for n_rows, answer_of in _asked(tables, ask):
-            try:
+            with counted_from(row):
                 answer = answer_of()
-            except ValueError as error:
-                if not row:
-                    raise
-                raise RefusedError(
-                    "{error} (rows counted from row {start} of the source)", error=error, start=row
-                ) from error
             row += n_rows
             yield answer
             progress.add(n_rows)

@@ -186,7 +186,8 @@ def test_an_error_names_the_option_that_cures_it(run):
     assert code == 1
     assert err.endswith(
         "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; fit with --feature 'the fare'="
-        "hurdle:log-normal or --feature 'the fare'=gaussian\n"
+        "hurdle:log-normal or --feature 'the fare'=gaussian, or --na 'the fare=0' to read it as "
+        "missing (rows are counted from 0)\n"
     )
     assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.bayesnb")[0] == 0
 

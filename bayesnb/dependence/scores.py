@@ -15,7 +15,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import NUMBERS, Alike, Source, log_joint, log_posterior_of_classes
+from bayesnb.dependence.likelihood import FEW_CLASSES, NUMBERS, Alike, Source, log_joint, log_posterior_of_classes
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
@@ -91,12 +91,12 @@ class Spread:
         mean = log_joint(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         same = covariates(layout, alike, len(terms))
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
-        roots = np.zeros((len(terms), layout.classes, rank))
+        roots = np.zeros((layout.classes, len(terms), rank))
         shared, of_class = _past_zeros(self.root[:n]), [_past_zeros(root) for root in by_class]
         for c, (root, some) in enumerate(zip(by_class, of_class, strict=True)):
-            roots[:, c, shared] = terms[:, c] @ self.root[:n, shared]
-            roots[:, c, some] += np.column_stack([terms[:, c, own], same]) @ root[:, some]
-        return mean, roots @ roots.swapaxes(1, 2)
+            roots[c, :, shared] = terms[:, c] @ self.root[:n, shared]
+            roots[c, :, some] += np.column_stack([terms[:, c, own], same]) @ root[:, some]
+        return mean, _products(roots)
 
 
 def _past_zeros(root: Array) -> slice:
@@ -115,11 +115,8 @@ def averaged(mean: Array, covariance: Array) -> Array:
     if mean.shape[1] == 2:
         center, sd = _log_odds(mean, covariance)
         return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
-    log_p, weights, order, alike = _at_nodes(mean, covariance, POINTS)
-    log_p -= np.log(np.exp(log_p).sum(1, keepdims=True))
-    top = log_p.max(-1, keepdims=True)
-    top = np.where(np.isneginf(top), 0.0, top)  # a class that is ruled out
-    found = top[..., 0] + log(np.exp(log_p - top) @ weights)
+    p, weights, scale, order, alike = _at_nodes(mean, covariance, POINTS)
+    found = scale + log(p @ weights).T
     if alike is not None:
         found = logsumexp(np.broadcast_to(found[:, None], alike.shape), axis=2, b=alike)
     return np.take_along_axis(found, order, 1)
@@ -131,10 +128,9 @@ def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Arra
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])
         return each, each[:, :, None] * np.eye(2) + product[:, None, None] * (1 - 2 * np.eye(2))
-    p, weights, order, alike = _at_nodes(mean, covariance, points)
-    np.exp(p, out=p)
-    p /= p.sum(1, keepdims=True)
-    both, p = (p * weights) @ p.swapaxes(1, 2), p @ weights
+    p, weights, scale, order, alike = _at_nodes(mean, covariance, points)
+    scale = np.exp(scale)
+    p, both = scale * (p @ weights).T, scale[:, :, None] * scale[:, None] * weights[0] * _products(p)
     if alike is not None:
         each, own = np.arange(p.shape[1]), np.diagonal(both, axis1=1, axis2=2)[..., None]
         p, own, size = (alike @ p[..., None])[..., 0], (alike @ own)[..., 0], 1 / alike[:, each, each, None]
@@ -180,7 +176,10 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
     found = np.empty_like(center)
     narrow = sd <= WIDE
     z, weights = _nodes(1)
-    found[narrow] = logsumexp(-np.logaddexp(0.0, -center[narrow, None] - sd[narrow, None] * z), axis=1, b=weights)
+    log_odds = center[narrow, None] + sd[narrow, None] * z
+    least = np.clip(center[narrow, None], np.finfo(float).min, 0.0)
+    p = np.exp(np.minimum(log_odds, 0.0) - least) / (1 + np.exp(-np.abs(log_odds)))
+    found[narrow] = least[:, 0] + log(p @ weights)
     center, sd = center[~narrow], sd[~narrow]
     inside = logsumexp(log_ndtr((center[:, None] - LOG_ODDS) / sd[:, None]), axis=1, b=SLOPES)
     center = np.minimum(center, 0.0)  # The integral over smaller t is negligible anyway if the center is positive.
@@ -190,13 +189,18 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
     return found
 
 
-def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
-    """Return each row's scores at quadrature nodes, the node weights, and a permutation of the classes.
+LARGE = 300.0
+"""Largest size of scores whose exponentials may be multiplied without overflow."""
 
-    The scores are (row, class, node). Scores are shifted so that the largest score at each node is 0. The classes are
-    sorted by the moments of their scores; the permutation restores the original order. Classes whose scores have equal
-    moments must get equal probabilities. The last array, (row, class, class), holds weights for averaging classes with
-    equal moments. This array is ``None`` if no row has such classes, or if there are only two classes.
+
+def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
+    """Return each row's class probabilities at quadrature nodes, without a factor, (class, row, node); the node weights,
+    which are equal; the logarithm of the factor, (row, class); and a permutation of the classes.
+
+    The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
+    scores have equal moments must get equal probabilities. The last array, (row, class, class), holds weights for
+    averaging classes with equal moments. This array is ``None`` if no row has such classes, or if there are only two
+    classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -213,13 +217,32 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     covariance = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
     between = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
     z, weights = _nodes(n - 1, points)
-    away = np.zeros((*mean.shape, len(weights)))
-    if n > 1:
-        with np.errstate(invalid="ignore"):
-            away[:, 1:] = np.tensordot(_root(between), z, axes=1) + (mean[:, 1:] - mean[:, :1])[:, :, None]
-        away[:, 1:][np.isneginf(mean[:, 1:])] = -np.inf
-    away -= away.max(1, keepdims=True)
-    return away, weights, np.argsort(order, axis=1), alike
+    p, scale = np.ones((n, len(mean), len(weights))), np.zeros_like(mean)
+    plus, minus = np.split(p[1:], [len(weights) // 2], axis=2)
+    with np.errstate(invalid="ignore"):
+        scale[:, 1:] = np.where(np.isneginf(mean[:, 1:]), -np.inf, mean[:, 1:] - mean[:, :1])
+    away = _root(between).swapaxes(0, 1) @ z[:, : plus.shape[2]]
+    if np.abs(away).max(initial=0.0) <= LARGE:
+        np.divide(1.0, np.exp(away, out=plus), out=minus)
+    else:
+        p[0], plus[:], minus[:] = 0.0, away, -away
+        p += scale.T[:, :, None]
+        p -= p.max(0)
+        scale = p.max(2).T
+        np.exp(p - np.where(np.isneginf(scale), 0.0, scale).T[:, :, None], out=p)
+    p /= np.einsum("rc,crp->rp", np.exp(scale), p)
+    return p, weights, scale, np.argsort(order, axis=1), alike
+
+
+def _products(a: Array) -> Array:
+    """The matrix of the products of two classes, (row, class, class), of an array (class, row, ...)."""
+    if len(a) > FEW_CLASSES:
+        return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
+    found = np.empty((a.shape[1], len(a), len(a)))
+    for c, one in enumerate(a):
+        for k, other in enumerate(a[: c + 1]):
+            found[:, c, k] = found[:, k, c] = np.vecdot(one, other)
+    return found
 
 
 def _root(covariance: Array) -> Array:
@@ -238,10 +261,12 @@ def _root(covariance: Array) -> Array:
 @cache
 def _nodes(dimensions: int, points: int = 0) -> tuple[Array, Array]:
     """Quadrature nodes of a standard Normal, (dimension, node), symmetric around 0, and their weights, (node,)."""
-    if dimensions <= 1:
+    if not dimensions:
+        return np.zeros((0, 2)), np.full(2, 0.5)
+    if dimensions == 1:
         z = np.arange(-REACH * DENSITY, REACH * DENSITY + 1) / DENSITY
         weights = np.exp(-0.5 * z**2)
-        return z[None][:dimensions], weights / weights.sum()
+        return z[None], weights / weights.sum()
     # In the middle of cells that hold one point of each coordinate, and with -z beside each z.
     z = ndtri(_sobol(dimensions, points // 2) + 1 / points)
     return np.concatenate([z, -z], axis=1), np.full(points, 1 / points)

@@ -145,7 +145,7 @@ def _newton(
 ) -> tuple[tuple[Array, Array, float], float]:
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
-    factor = cholesky(information + np.diag(precision), lower=True)
+    factor = np.linalg.cholesky(information + np.diag(precision))
     step = cho_solve((factor, True), slope - precision * away)
     gain = float(step @ (slope - precision * away))
     log_prior = -0.5 * precision @ away**2 + gain / 2 - np.log(sd).sum()
@@ -572,6 +572,11 @@ def learn_exponents(
     def begun(mode: Array) -> tuple[float, Array, Array]:
         return derivatives(few, layout, mode)
 
+    def quadratic(scales: dict[str, float], known: dict[tuple[float, ...], float]) -> float:
+        if (key := tuple(scales.values())) not in known:
+            known[key] = _newton(here, *spec.prior(layout, groups, scales), best.mode)[1]
+        return known[key]
+
     # The evidence under other scales is approximately that of a quadratic likelihood around the mode, which needs no
     # pass over the rows; this gives good scales. Then each scale is tried at its own mode, with Newton's method started
     # at the best mode so far. The first start is the prior mean times the best of ``SIZES``: at the prior mean itself
@@ -583,10 +588,9 @@ def learn_exponents(
     best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
     here = begun(best.mode)
     for _ in range(SEARCHES):
-        other = dict(scales)
+        other, known = dict(scales), {}
         for name, several in choices.items():
-            options = {sd: spec.prior(layout, groups, other | {name: sd}) for sd in several}
-            evidence = [_newton(here, *options[sd], best.mode)[1] for sd in several]
+            evidence = [quadratic(other | {name: sd}, known) for sd in several]
             near = [sd for sd, value in zip(several, evidence, strict=True) if value >= max(evidence) - TIE]
             other[name] = near[0] if near else several[0]
         found = at(other, best.mode, few, NEAR, best.log_evidence, here)

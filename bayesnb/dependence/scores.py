@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import FEW_CLASSES, NUMBERS, Alike, Source, log_joint, log_posterior_of_classes
+from bayesnb.dependence.likelihood import FEW_CLASSES, NUMBERS, Alike, Source, log_posterior_of_classes
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
@@ -78,18 +79,17 @@ class Spread:
             return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         found = np.empty(offset.shape)
         for cut in self.blocks(layout, len(offset)):
-            part = None if alike is None else alike[cut]
-            found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], part))
+            same = covariates(layout, alike if alike is None else alike[cut], len(found[cut]))
+            found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], same))
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
-    def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of the scores of rows."""
-        n, rank = layout.terms, self.root.shape[1]
-        mean = log_joint(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
-        same = covariates(layout, alike, len(terms))
+    def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
+        """Mean (row, class) and covariance (row, class, class) of the scores of rows with :func:`covariates` same."""
+        n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
+        mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
         roots = np.zeros((layout.classes, len(terms), rank))
         shared, of_class = _past_zeros(self.root[:n]), [_past_zeros(root) for root in by_class]
@@ -327,10 +327,10 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     apart = np.zeros((n_classes, width, n_classes, width))
     for rows in source():
         p, both = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
-        for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
-            few = rows[cut]
-            p[cut], both[cut] = expected(*spread.scores(layout, few.terms, few.offset, few.alike), SEARCHED)
         alike = covariates(layout, rows.alike, len(rows.codes))
+        for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
+            few = spread.scores(layout, rows.terms[cut], rows.offset[cut], alike[cut])
+            p[cut], both[cut] = expected(*few, SEARCHED)
         missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
         curved = -rows.weight[:, None, None] * both
         curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
@@ -343,11 +343,17 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
         for c in range(n_classes):
             z = each[c if len(own) else 0]
             mixed[:, c] += weighed[:, c].T @ z
-            for k in range(c + 1):
-                found = (z * curved[:, c, k, None]).T @ each[k if len(own) else 0]
+            if len(own):
+                apart[c, :, c] += (z * curved[:, c, c, None]).T @ z
+            for k in range(c):
+                # A product of a matrix with its transpose takes half the work; the rows of ``curved`` add up to 0.
+                root = z * np.sqrt(-curved[:, c, k, None])
+                found = -(root.T @ (each[k] * np.sqrt(-curved[:, c, k, None]) if len(own) else root))
                 apart[c, :, k] += found
-                if k < c:
-                    apart[k, :, c] += found.T
+                apart[k, :, c] += found.T
+                if not len(own):
+                    apart[c, :, c] -= found
+                    apart[k, :, k] -= found
     corner = mixed.reshape(n, n_classes * width)
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return layout.slopes(slope), (information + information.T) / 2
@@ -391,5 +397,4 @@ def _inverse_root(precision: Array) -> Array:
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
-    root = solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)
-    return np.ascontiguousarray(root[::-1])
+    return np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])

@@ -154,11 +154,11 @@ def report(
     The page has scores, findings and learned parameters. DATA is the name of an embedded data set, or a path as for
     `fit`. The page needs no network access.
     """
-    from bayesnb.estimator import holding
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.findings import together
-    from bayesnb.report import is_report, write
-    from bayesnb.report import report as page_of
+    from bayesnb.report.page import is_report, write
+    from bayesnb.report.page import report as page_of
+    from bayesnb.report.questions import Held
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
@@ -167,7 +167,7 @@ def report(
     )
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
     remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: not remark.serious))]
-    clf = holding(learned.parameters, learned.clf)
+    clf = Held(**learned.parameters.by_name(), classifier_=learned.clf)
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",
     )  # fmt: skip

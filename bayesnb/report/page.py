@@ -28,7 +28,7 @@ from bayesnb.priors import Array
 from bayesnb.progress import counted
 from bayesnb.report import scores
 from bayesnb.report.parts import FindingList, Page, Section, Sentence, by_position, count_of, one_line
-from bayesnb.report.questions import UNCERTAIN, Asking, numbered, uncertain
+from bayesnb.report.questions import UNCERTAIN, Asking, Held, numbered, uncertain
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import Form, Message, require_choice, require_whole
 
@@ -54,7 +54,7 @@ MOST_REMARKS = 4
 
 
 def report(
-    clf: BayesianNB,
+    clf: BayesianNB | Held,
     X: Any,
     y: Any,
     title: str = "Naive Bayes report",
@@ -115,10 +115,7 @@ def report(
     for name, (value, known) in choices.items():
         require_choice(name, value, known)
     require_whole(0, explain=explain)
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(clf)
-    table = Table.of(X)
+    model, table = clf.classifier_, Table.of(X)
     codes = _learned_codes(clf, table, y)
     require_folds(read_target(y), cv)
     share = probability_of_interval(prob)
@@ -132,10 +129,10 @@ def report(
             raise found.absent[key]
         return found
 
-    asking = Asking(clf.classifier_, table, y, share)
+    asking = Asking(model, table, y, share)
     steps: dict[str, Callable[[], Section]] = {
         scores.WORTH: lambda: scores.worth(compared().card(key), compared().recommendation),
-        UNCERTAIN: lambda: uncertain(clf, table, codes, explain, by, unit, share, draws),
+        UNCERTAIN: lambda: uncertain(model, table, codes, explain, by, unit, share, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
         scores.ESTIMATES: lambda: scores.estimates(compared()),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),
@@ -183,31 +180,32 @@ def is_report(path: str | Path) -> bool:
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
-def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
+def _learned_codes(clf: BayesianNB | Held, table: Table, y: Any) -> Array:
+    model = clf.classifier_
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
     if not target.complete:
         raise ValueError(f"{int((~target.labelled).sum())} rows have no label: fit and report the labelled rows")
-    codes = target.among(clf.classes_)
-    count = np.bincount(codes, minlength=len(clf.classes_))
-    if not np.allclose(count, clf.class_count_):
+    codes = target.among(model.classes_)
+    count = np.bincount(codes, minlength=len(model.classes_))
+    if not np.allclose(count, model.statistics.rows):
         expected, got = (
-            ", ".join(f"{n:g} of {label!r}" for label, n in zip(clf.classes_.tolist(), counts, strict=True))
-            for counts in (clf.class_count_, count)
+            ", ".join(f"{n:g} of {label!r}" for label, n in zip(model.classes_.tolist(), counts, strict=True))
+            for counts in (model.statistics.rows, count)
         )
         raise ValueError(f"Expected the rows that were learned, unweighted: {expected}; got {got}")
     return codes
 
 
-def _about(clf: BayesianNB, table: Table, y: Any) -> str:
-    target = getattr(y, "name", None)
+def _about(clf: BayesianNB | Held, table: Table, y: Any) -> str:
+    model, target = clf.classifier_, getattr(y, "name", None)
     named = "" if target is None else f" of {one_line(target)}"
-    classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))
-    dependence = clf.classifier_.dependence
+    classes = dict(zip(model.classes_.tolist(), model.statistics.rows.tolist(), strict=True))
+    dependence = model.dependence
     averaged = "" if dependence is None or not dependence.exponents.said else f"; {dependence.exponents.said}"
     return (
-        f"{table.n_rows:,} rows, {len(clf.classifier_.schema.raw):,} columns, {len(classes)} classes{named}: "
+        f"{table.n_rows:,} rows, {len(model.schema.raw):,} columns, {len(classes)} classes{named}: "
         f"{count_of(classes)}. Estimate: {clf.estimate}."
         + ("" if clf.dependence is None else f" Dependence: {clf.dependence}{averaged}.")
     )

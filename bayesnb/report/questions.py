@@ -17,6 +17,7 @@ from scipy.special import entr
 
 from bayesnb import learning, plots
 from bayesnb.data.rows import few_rows
+from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
@@ -37,7 +38,6 @@ from bayesnb.wording import FROM_0, Cure, Message, sentences
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
-    from bayesnb.estimator import BayesianNB
     from bayesnb.inference.classifier import Classifier
     from bayesnb.priors import Array
 
@@ -62,6 +62,13 @@ MEANT = {
     "×": "what two columns say together, beyond their separate contributions",
 }
 """The entries that a dependence adds to the explanation of a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held(EstimatorParameters):
+    """A fitted model with its parameters. Unlike an estimator, it does not import scikit-learn."""
+
+    classifier_: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +161,7 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
 
 
 def uncertain(
-    clf: BayesianNB, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
+    clf: Classifier, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
 ) -> Section:
     """A section about the uncertainty of rows, and the contributions to the most uncertain predictions."""
     log_proba = clf.predict_log_proba(table)

@@ -21,7 +21,7 @@ from bayesnb.report.parts import (
     with_interval,
     written,
 )
-from bayesnb.report.questions import section_of, shortened
+from bayesnb.report.questions import Held, section_of, shortened
 from bayesnb.wording import Message
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def calibration(compared: Comparison, name: str) -> Section:
     return Section(CALIBRATION, [text, picture, TablePart(frame, "Calibration, bin by bin", folded=True)], folded=True)
 
 
-def evidence(clf: BayesianNB, table: Table) -> Section:
+def evidence(clf: BayesianNB | Held, table: Table) -> Section:
     """The marginal likelihood of each column, with and without differences between classes."""
     found = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})

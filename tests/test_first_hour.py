@@ -340,3 +340,9 @@ def test_a_cell_that_an_inferred_family_cannot_read_stops_no_prediction(capsys, 
     code, out, err = run(capsys, "predict", "m.bayesnb", "new.csv")
     assert (code, len(out.splitlines())) == (0, 121)
     assert "column 'age': 1 of 120 rows holds a number that cannot occur under LogNormal (0), counted as missing" in err
+
+
+def test_a_page_explains_each_kind_of_entry_of_uncertain_rows_once(table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    page = report(BayesianNB(dependence="weighted", random_state=0).fit(X, y), X, y, format="md", explain=8)
+    assert [page.count(f"{kind}: ") for kind in ("(offset)", "shape of")] == [1, 1]

@@ -85,9 +85,10 @@ def explain(
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         place = f"{at_row(row).capitalize()}: " if row is not None and row.isdecimal() else "The row "
         named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
-        parts = [*ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
+        table, *notes = ledger(contributions, unit)
+        more = [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
-        return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
+        return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     print_answer(layout, said, contributions, sections)
     return 0

@@ -187,7 +187,7 @@ def uncertain(
         replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
         sentences([legend, learned]),
     ]
-    notes: dict[Part, None] = {}  # Notes that several rows share are shown once.
+    notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
     if explain:
         parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
         for k in top:
@@ -196,7 +196,7 @@ def uncertain(
             entries, *said = ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
             parts.append(entries)
             notes |= dict.fromkeys(said)
-    parts += notes
+    parts += filter(None, [" ".join(notes)])
     return replace(made, parts=parts, finding=finding)
 
 
@@ -217,9 +217,9 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
     frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
     yield TablePart(frame, caption, folded, Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:
-        held = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
+        kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
                 for name in map(str, shown.index)}  # fmt: skip
-        yield from filter(None, [" ".join(f"{kind}: {said}." for kind, said in MEANT.items() if kind in held)])
+        yield from (f"{kind}: {said}." for kind, said in MEANT.items() if kind in kinds)
     yield from oddities(shown)
 
 

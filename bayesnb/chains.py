@@ -164,9 +164,7 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose the variables ``names``, by default all variables, in the posterior group of ``tree`` (Vehtari et
-        al. 2021).
-        """
+        """Diagnose variables in the posterior group of ``tree`` (Vehtari et al. 2021); ``names`` selects some."""
         import arviz as az
 
         posterior = tree["posterior"].dataset

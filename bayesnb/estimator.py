@@ -131,10 +131,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
         Families of columns, as objects or by short names such as "poisson". Columns that are not named get the family
-        of their type: bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences
-        are ``Text``; numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these
-        defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also uses whether a
-        cell is missing (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one column.
+        of their type: bool, and numbers that are all 0 or 1, are Bernoulli; text and categories are Categorical;
+        sentences are ``Text``; other numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType`
+        changes these defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also
+        uses whether a cell is missing (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one
+        column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities, by label or in the order of
         ``classes_``, are known and not learned.
@@ -420,7 +421,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            Without ``X``, if a prior is scaled to data or the levels of a column are unknown.
+            If ``X`` is ``None``, and a prior is scaled to data or the levels of a column are unknown.
 
         Examples
         --------

@@ -114,9 +114,10 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    The result is the model that learns all rows from the start. The old file stays until the new file is complete. If
-    another process changes the file meanwhile, the command reads the file again and updates the changed model with the
-    rows. Rows from stdin cannot be read again: if the model file has changed, the command fails and writes nothing.
+    The result is as if the model had learned all rows from the start. The old file stays until the new file is
+    complete. If another process changes the file meanwhile, the command reads the file again and updates the changed
+    model with the rows. Rows from stdin cannot be read again: if the model file has changed, the command fails and
+    writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 

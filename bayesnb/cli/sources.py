@@ -197,7 +197,7 @@ def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
     check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
 ) -> FittedTable:  # fmt: skip
-    """Read a table into memory and fit a model. Print the size of the table and serious findings about columns on
+    """Read a table into memory and fit a model. Print the size of the table and serious findings about its columns to
     stderr.
 
     If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
@@ -273,9 +273,7 @@ def _times(weight: pd.Series) -> pd.Series:
 
 
 def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """The rows of a table in parts, and a function that returns a random sample of the rows once all parts have been
-    read.
-    """
+    """Return the parts of a table, and a function that samples its rows once all parts have been read."""
     from bayesnb.data.rows import drawn
 
     return drawn(table.tables(), LOOKED_AT, seed=0)

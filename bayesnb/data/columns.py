@@ -190,7 +190,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of the cells of an array, -1 if missing; and the distinct values, unsorted."""
+    """The code of each cell of an array, -1 if missing; and the distinct values, unsorted."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
@@ -209,7 +209,7 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
 
 
 def zeros_and_ones(x: Array) -> Array:
-    """Which columns of numbers, (row, column), hold only 0, 1 and missing values."""
+    """Which columns of ``x`` hold only 0, 1 and missing values."""
     if x.dtype.kind in "iu":
         return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1) & (len(x) > 0)
     found = _zeros_and_ones(x[:64])

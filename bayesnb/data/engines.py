@@ -100,7 +100,7 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
-    """Yield the rows of each part; ``ValueError`` for Dask and Spark frames, or if no row has a class."""
+    """Yield each part's rows; raise ``ValueError`` for Dask and Spark frames, or if no row has a class."""
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
@@ -116,7 +116,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
     ``columns`` holds the name and dtype of each column that ``score`` returns. The returned frames begin with the
-    table's ``keep`` columns.
+    columns ``keep`` of the table.
     """
     match arrow.engine_of(source):
         case "dask":

@@ -77,7 +77,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """If a ``Missing`` has no family, move it from its column to the first feature column of this column."""
+    """Move each ``Missing`` without a family from its column to the first feature derived from the column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)

@@ -273,7 +273,7 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The sorted classes: classes with rows, and the classes in ``names``, which may have no rows.
+    """All classes that have rows or are in ``names``, sorted.
 
     Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows removes no
     class.

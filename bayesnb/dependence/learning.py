@@ -247,7 +247,7 @@ def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """log p(c | x) of held-out rows under each member, (row, class); their labels, positions and folds."""
+    """Held-out rows: log p(c | x) under each member, (row, class); labels, positions and folds."""
 
     log_p: dict[str, Array]
     labels: Labels

@@ -161,11 +161,11 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² / (mean d² over pairs of rows), for each row and learned combination, (row, combination).
+        """½ d² / (mean d² over pairs of rows) from each row to each learned combination of cells.
 
         In each column, let z and z' be the positions of the two cells; a missing cell has the position 0. Let k be 1 if
-        the first cell is known, otherwise 0; and k' likewise for the second. A column adds k k' (z - z')² + (1 - k k')
-        e to d², where e is the mean of d² in this column.
+        the first cell is known and 0 otherwise; define k' likewise for the second cell. A column adds k k' (z - z')² +
+        (1 - k k') e to d², where e is the mean of d² in this column.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

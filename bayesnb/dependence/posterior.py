@@ -248,8 +248,8 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """Return the log likelihoods (draw,) at all points, and rows whose label is uncertain at any point. If the
-    uncertain rows take too much memory, return all rows.
+    """Return the log likelihoods (draw,) at all points, and rows whose label is uncertain at any point. If keeping the
+    uncertain rows takes too much memory, return ``source`` (all rows).
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):

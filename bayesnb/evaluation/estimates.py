@@ -174,8 +174,8 @@ class Comparison:
         Returns
         -------
         DataFrame (estimate, ...)
-            ``log_loss``, ``brier`` and ``accuracy``, each with an interval from ``…_lower`` to ``…_upper`` of
-            probability ``attrs["prob"]``. ``difference``, ``se_difference`` and ``regret`` are as in
+            ``log_loss``, ``brier`` and ``accuracy``, each with an interval of probability ``attrs["prob"]``, from
+            ``…_lower`` to ``…_upper``. ``difference``, ``se_difference`` and ``regret`` are as in
             :func:`compare_estimates`. ``impossible`` is the number of held-out rows whose class has probability 0.
 
         Examples

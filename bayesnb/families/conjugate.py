@@ -289,7 +289,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has learned.
+        """log p(x_i | class of i, all rows but i) of each row i that ``posterior`` has learned, (row,).
 
         The parameters are integrated out, or set to the ``point`` of the posterior without row i.
         """
@@ -469,7 +469,7 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield, per block of rows: the weight, Σ d, and the maximum log-likelihood over θ."""
+    """For each block of rows, yield the weight, Σ d, and the maximum log-likelihood over θ."""
     # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
     # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     for tally in tallies(family, x, members):

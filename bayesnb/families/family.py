@@ -194,7 +194,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return None
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in units of the data, by name, (class, column[, level])."""
+        """θ by name, in units of the data, as arrays (class, column[, level])."""
         # ``low``, the part of a location beyond double precision, is not shown.
         named = {key: READABLE.get(key, (key, np.asarray)) for key in theta if key != "low"}
         return {name: of(theta[key]) for key, (name, of) in named.items()}
@@ -298,7 +298,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The Python class name, such as "StudentT". Shared PyMC variables end in it, in snake case."""
+        """The Python class name, such as "StudentT". Names of shared PyMC variables contain this name in snake case."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
@@ -329,7 +329,7 @@ def prior_text(family: Family) -> str:
 
 
 def left_out_of_all(family: Family, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-    """log p(x_i | c, all rows but i) of every class c, (row, class), for rows that ``posterior`` was fitted to."""
+    """log p(x_i | c, all rows but i) of each class c and row i learned by ``posterior``, (row, class)."""
     found = family.shared_left_out(posterior, s, x, labels)
     if found is None:
         found = family.log_predictive(posterior, x)

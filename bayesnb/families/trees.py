@@ -91,7 +91,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """Weight of each cell, (class, column, cell), and Σ w ln g(x), (class, column), for the density g within cells."""
+    """Cell weights (class, column, cell), and Σ w ln g(x) (class, column) for the density g within cells."""
 
     counts: Array
     log_within: Array

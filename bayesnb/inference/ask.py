@@ -284,7 +284,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return a function that maps possible values of one cell to log p(class, row), (value, class)."""
+    """Return a function from possible values of one cell to an array (value, class) of log p(class, row)."""
     x = data[name]
     if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.

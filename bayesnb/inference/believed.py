@@ -235,9 +235,9 @@ class Believed:
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).
 
-        The result, (row, 2, 3), is the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard
-        errors. The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). If draws are
-        conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
+        The result holds the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard errors, with
+        shape (row, 2, 3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011).
+        If draws are conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
         """
 
         def given_row(p: Array, rows: slice) -> Array:

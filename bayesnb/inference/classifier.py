@@ -178,7 +178,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, with a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
+        """Like :meth:`log_left_out`, but also return a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -404,7 +404,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all dataclass instances in it, each only once, without cached properties."""
+    """Copy a value and all dataclass instances in it, once each, and drop cached properties."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

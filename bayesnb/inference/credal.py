@@ -80,7 +80,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """For shares t, the largest ln J under the set of priors, and its derivative, both (..., row, class)."""
+        """The largest ln J over the set of priors, and its derivative in the shares t, both (..., row, class)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -375,7 +375,7 @@ def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
-    """Copies of rows with every combination of levels in missing nominal cells, and the original row of each copy."""
+    """Copies of rows with missing nominal cells filled in all possible ways, and each copy's original row."""
     whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
     for row in range(n):
         gaps = np.flatnonzero(np.isnan(whole[row]))
@@ -435,7 +435,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """The probability of a level is largest if its concentration is largest and all others are smallest."""
+    """A level is most probable if its concentration is largest and all other concentrations are smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

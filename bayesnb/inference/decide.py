@@ -122,7 +122,7 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
-    """The smallest set of classes whose probability is at least ``mass``, for each row, as bool (row, class).
+    """For each row, the smallest set of classes with probability at least ``mass``, as bool (row, class).
 
     The sets are highest-density credible sets (Berger 1985, 4.3.2). Ties go to the earlier class. The probability of a
     set may be 1e-12 below ``mass``, because probabilities are rounded.

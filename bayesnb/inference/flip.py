@@ -58,8 +58,8 @@ class Patterns:
     def score(self, k: int, agreed: Array, seen: Array) -> float:
         """The score of the class after k rows are removed.
 
-        ``agreed``, (column,), counts the removed cells that agree with the predicted row. ``seen``, (column,), counts
-        the removed cells that are not missing.
+        In each column, ``agreed`` counts the removed cells that agree with the predicted row, and ``seen`` counts the
+        removed cells that are not missing.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())

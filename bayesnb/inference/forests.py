@@ -1,4 +1,4 @@
-"""Which columns depend on each other, averaged over all forests of edges between them."""
+"""The probability of an edge between two columns, averaged over all forests."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at a point θ. ``rows``, (class,), is the number of further rows.
+    """Draw the statistic of further rows at a point θ. ``rows`` is the number of further rows per class.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
     family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
@@ -259,7 +259,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """Number of further rows that reduces a regret to ``bound``; infinity if above ``sizes[-1]``."""
+    """Number of further rows that reduces a regret to ``bound``; infinity if it exceeds ``sizes[-1]``."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(regret <= bound))

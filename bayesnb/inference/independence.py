@@ -245,7 +245,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The grid of cells, and two counts of all pairs of columns: in coarse cells and in fine cells."""
+    """The grid of cells, and the counts of all pairs of columns in coarse and in fine cells."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)

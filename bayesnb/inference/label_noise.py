@@ -62,7 +62,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the prior, a ``Posterior`` without rows.
+    ``before`` is the prior, given as a ``Posterior`` without rows.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 
 
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
-    """Which labels are wrong, given fixed class probabilities.
+    """Estimate which labels are wrong, given fixed class probabilities.
 
     ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
     some right labels are improbable too. The probabilities p_i determine the number of improbable labels that is

@@ -229,8 +229,8 @@ def scorecard_of(
 ) -> Scorecard:
     """The scorecard of rows.
 
-    ``log_joint``, (row, class), is log p(c, x) of held-out rows, up to a constant per row. ``codes``, (row,), are the
-    true classes, and ``classes`` their names.
+    ``log_joint`` is log p(c, x) of held-out rows, (row, class), up to a constant per row. ``codes`` holds the true
+    classes, and ``classes`` their names.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an

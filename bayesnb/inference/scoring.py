@@ -106,7 +106,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """For each row, the value in the column of its class, (row,)."""
+    """For each row, the value in the column of its class."""
     return values[np.arange(len(codes)), codes]
 
 

@@ -53,7 +53,7 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Convert the values ``x``, (row,), to uniform numbers; return the updated reader and these numbers.
+        """Convert the values ``x`` to uniform numbers; return the updated reader and these numbers.
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
@@ -206,8 +206,8 @@ STARTS = _starts()
 class Bets:
     """The mixture of bets on one stream of uniform numbers.
 
-    ``sums`` holds the number of rows, Σ z, Σ z², and the number of rows above each split. ``began``, (bet, 3 + split),
-    holds the sums at the start of each bet. ``log_e`` is the log capital.
+    ``sums`` holds the number of rows, Σ z, Σ z², and the number of rows above each split. ``began`` holds these sums at
+    the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
     """
 
     sums: Array

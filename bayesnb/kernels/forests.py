@@ -98,9 +98,9 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
     → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
     whose edge i → j replaces the path i → k → j through node k. Their parent is k. The parent of k is drawn with
-    probability proportional to w_kj from the nodes j not below S (neither in S nor descended from S). The reason is
-    Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. The products ∏_{i ∈ S}
-    w_kj(i) / e^t, summed over all such choices, equal the sum of w_kj / e^t over nodes j not below S.
+    probability proportional to w_kj from the nodes j not below S (neither in S nor descended from S). This rule follows
+    from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. The products ∏_{i
+    ∈ S} w_kj(i) / e^t, summed over all such choices, equal the sum of w_kj / e^t over nodes j not below S.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    The scratch array ``below``, (node + 1), is 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
+    The scratch array ``below`` has n + 1 entries: 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
     descendants of these nodes, and 0 otherwise.
     """
     n = found.shape[1]

@@ -31,8 +31,8 @@ def products(x: Any, table: Array) -> Array:
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
     """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x``; ``alpha`` is (class, column).
 
-    If ``codes`` is given, return only the sum for the row's own class, (row,). ``weight`` times the row's counts is
-    first subtracted from α.
+    If ``codes`` is given, return only the sum for the row's own class. In this case, ``weight`` times the row's counts
+    is subtracted from α first.
     """
     # The loop adds two classes at once, so an odd number of classes is padded.
     n_classes = len(alpha)

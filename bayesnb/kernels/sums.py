@@ -118,8 +118,8 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     """For each pair of columns in turn, the weight of each cell combination, (class, combination).
 
-    Codes of -1 are ignored; ``codes`` are (column, row). ``sizes`` (column,) is the number of cells per column.
-    ``columns`` (pair, 2) holds the pairs of columns.
+    ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of cells per column.
+    ``columns``, (pair, 2), holds the pairs of columns.
     """
     found = [np.zeros((labels.n, 0))]
     for i, j in columns:

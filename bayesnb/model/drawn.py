@@ -216,7 +216,7 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """Effective sample size per row, (row,), of the ``n`` draws of :meth:`log_joint_at`.
+        """Effective sample size of the ``n`` draws of :meth:`log_joint_at` for each row, (row,).
 
         This number is the smallest effective sample size of any parameter, times (Σ w)² / (``n_draws`` Σ w²), with the
         weights w = p(x | θ) (Kish 1965).

@@ -522,7 +522,7 @@ class Posterior:
         return total
 
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
+        """Turn ``log_predictive_features`` (row, class) of learned rows into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
         ``point`` is given, the shared prior learned from all rows is used.

@@ -107,7 +107,7 @@ def by_name(
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> dict[Any, Any]:
-    """Answers of :func:`each` by feature. Features have the order of ``Stack.known[0]``, or of ``given[0]`` if
+    """The results of :func:`each`, by feature. Features have the order of ``Stack.known[0]``, or of ``given[0]`` if
     ``known`` is empty. The result of ``ask`` must have one column for each column of the joined features.
     """
     first = (*stacks[0].known, *given)[0] if stacks else {}

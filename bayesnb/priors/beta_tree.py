@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and the half of each node holding the cell (0 or 1), both (..., depth)."""
+    """The nodes above each cell, and which half of each node holds the cell (0 or 1), both (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 

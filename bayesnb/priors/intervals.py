@@ -62,7 +62,7 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """For each row, whether the weights (row, λ, μ) are negligible at the ends of the grid of nodes."""
+        """Whether each row's weights are negligible at the ends of the grid of nodes in λ and μ."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 

@@ -47,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """With t times d added: increase of ln det(Ψ/2), new ln det(Ψ/2), and whether Ψ is positive definite."""
+        """The increase in ln det(Ψ/2) if t d is added, its new value, and whether Ψ is then positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -118,7 +118,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """The first two derivatives of ``along`` in t, if ``scatter`` is 0."""
+        """The first two derivatives of ``along`` with respect to t; ``scatter`` must be 0."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -161,7 +161,7 @@ class UnknownPrecision(Located):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalGamma(UnknownPrecision):
-    """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
+    """The mean μ and precision τ of a Normal: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
     A NormalGamma is the conjugate prior of a Normal whose mean and precision are unknown (Murphy 2007, section 3; BDA3
     3.3).

@@ -52,7 +52,7 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks (simulation, quantity) as numbers between 0 and 1: (rank + uniform number) / (``draws`` + 1)."""
+        """Ranks rescaled to numbers between 0 and 1: (rank + uniform number) / (``draws`` + 1)."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property

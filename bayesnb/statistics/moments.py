@@ -73,7 +73,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The mean difference ``gap``, squared, times the weight ``share``."""
+        """The square of the mean difference ``gap``, times the weight ``share``."""
 
     @staticmethod
     @abstractmethod
@@ -83,7 +83,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Whether each entry of the scatter involves only columns selected by ``some``, (class, column)."""
+        """Whether each entry of the scatter involves only columns that ``some`` (class, column) selects."""
 
     @property
     def weight(self) -> TwoFloat:

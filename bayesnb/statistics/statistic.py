@@ -122,7 +122,7 @@ class Statistic(ABC):
         return replace(self, **taken)
 
     def columns(self, index: Sequence[int]) -> Self:
-        """Select columns by position; not for bags of words."""
+        """Select columns by position. Bags of words do not support this."""
         each = {f.name: getattr(self, f.name) for f in fields(self)}
         arrays = {name: value[:, list(index)] for name, value in each.items() if isinstance(value, np.ndarray)}
         names = {name: tuple(each[name][k] for k in index) for name in each.keys() - arrays.keys()}

@@ -126,7 +126,7 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    The result is the model that never learned these rows.
+    The result is as if the model had never learned these rows.
     """
     return _changed("without_rows", model, rows, **given)
 

@@ -76,7 +76,7 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """The smallest ln J in the set of priors at shares t, and its derivative in t, both (..., row, class)."""
+        """The smallest ln J over the set of priors, and its derivative in the shares t, both (..., row, class)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:

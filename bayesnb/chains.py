@@ -204,7 +204,7 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
+    """The 0.99 quantile of the largest r_hat of independent draws, with Bonferroni's correction.
 
     The means of the M = 2 × ``chains`` half-chains are compared. If all halves have the same distribution, the sum of
     squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M-1 degrees of freedom. The

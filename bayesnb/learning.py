@@ -323,8 +323,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the two classifiers count different cells for their dependences, raise an error. With ``keep``, use the counts of
-    ``before`` instead.
+    If the dependences of the two classifiers need counts of different cells, raise an error. With ``keep``, use the
+    counts of ``before`` instead.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)

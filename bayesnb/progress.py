@@ -50,7 +50,7 @@ class Progress:
         tick()
 
     def said(self) -> str:
-        """The amount of finished work, and the remaining time."""
+        """The finished work, and the rate or the remaining time."""
         seconds = time.monotonic() - self.begin
         if not self.of:
             return f"{self.done:,} {self.unit}, {self.done / max(seconds, 1e-9):,.0f} a second"

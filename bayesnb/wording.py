@@ -106,7 +106,7 @@ class Cure:
 
     @property
     def word(self) -> str:
-        """The family on the command line: "hurdle:log-normal", "binned:1,3"."""
+        """The family as written on the command line: "hurdle:log-normal", "binned:1,3"."""
         if self.value is None:
             return "FAMILY"
         if isinstance(self.value, Spelled):
@@ -117,7 +117,7 @@ class Cure:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Message:
-    """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
+    """A template, such as "column {column!r} holds {value:g}", and the values of its placeholders by name.
 
     ``str(message)`` writes options as Python code; :meth:`written` can also write them as in a command. A value may be
     another message, a cure, a tuple of cures, or an error that holds a message.

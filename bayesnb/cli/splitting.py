@@ -27,8 +27,8 @@ def split(
 
     The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test.
     Which rows are drawn depends on their content and on the seed, not on their order. Rows without a class are left
-    out. Rows of CSV and Excel files are written as CSV in UTF-8, with unchanged cells, and rows of all other tables as
-    Parquet.
+    out. Rows of CSV files, Excel files and embedded data sets become CSV in UTF-8, with unchanged cells; rows of other
+    tables become Parquet.
     """
     from bayesnb.data import writers
 

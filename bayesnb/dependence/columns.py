@@ -189,7 +189,8 @@ class Grid:
     @property
     def complete(self) -> bool:
         """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If a column has all intervals of this
-        depth, negating the column reverses its interval numbers. If it lacks some, the numbers are not simply reversed.
+        depth, negating the column reverses its interval numbers. If some intervals are missing, negation does not
+        simply reverse the numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)

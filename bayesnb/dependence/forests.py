@@ -430,8 +430,8 @@ class Forests:
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
         """For each row and two columns u and v: the weight of the learned rows with the same cells in u and v, and the
-        weight of the learned rows with the same cell in u. Both arrays, (row, class, u, v), are 0 if the cell
-        of u or v is missing.
+        weight of the learned rows with the same cell in u. Both arrays (row, class, u, v) are 0 if the cell of u or v
+        is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

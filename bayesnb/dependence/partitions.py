@@ -86,9 +86,8 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
     column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. If another column's seed has the same first number, the seed of a real column gets a second number, which is
-    computed from the order of the real column's cells. Columns with equal seeds differ only in names or direction (x or
-    -x).
+    number. A real column whose first number occurs more than once gets a second number, computed from the order of its
+    cells. Columns with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]

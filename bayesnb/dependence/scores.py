@@ -64,7 +64,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Points (draw, parameter) from standardized ``z`` with columns sorted by parameter mean."""
+        """Draws (draw, parameter) from standard Normal ``z``, whose columns are sorted by parameter mean."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -123,7 +123,7 @@ def averaged(mean: Array, covariance: Array) -> Array:
 
 
 def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """The means of the class probabilities p, (row, class), and of p pᵀ, (row, class, class)."""
+    """The means of the class probabilities p and of p pᵀ, (row, class) and (row, class, class)."""
     if mean.shape[1] == 2:
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])

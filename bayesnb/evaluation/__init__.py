@@ -181,7 +181,7 @@ def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]
 
 
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
-    """Compare classifiers on the same held-out rows, the best first, in the layout of ``arviz.compare``.
+    """Compare and rank classifiers on the same held-out rows, in the layout of ``arviz.compare``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Compare a method's uncertainty about class probabilities with the exact uncertainty.
 
-On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
-x, θ) is known, and so is its exact posterior distribution given the table and the row.
+On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. Therefore
+both p(c | x, θ) and its exact posterior distribution, given the table and the row, are known.
 """
 
 from __future__ import annotations

@@ -136,11 +136,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ), (..., row, class), at draws of θ."""
+        """log p(x | θ) at draws of θ, (..., row, class)."""
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
-        """log E[p(x | θ)], (row, class), with the parameters integrated out."""
+        """log E[p(x | θ)] with the parameters integrated out, (row, class)."""
 
     @abstractmethod
     def log_likelihood_given_row(
@@ -159,7 +159,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Result of :func:`left_out_of_all`, (row, class), if each row affects all priors; otherwise ``None``."""
+        """Result (row, class) of :func:`left_out_of_all` if each row affects all priors; otherwise ``None``."""
         return None
 
     @abstractmethod
@@ -227,7 +227,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether settings, such as edges, are still unknown until the first rows are read."""
+        """Whether settings, such as edges, are unknown because no rows have been read yet."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 

@@ -144,7 +144,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
-    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)], (row, class); t is a number or (row, class)."""
+    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)], (row, class); t is a number or an array (row, class)."""
     if np.ndim(t) == 0 and t == 1 and large_enough(counts.nnz * len(alpha)):
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))

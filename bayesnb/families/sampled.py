@@ -476,8 +476,8 @@ class LocationScale(Declared):
     m : float, array (column,) or None
         ``None`` is the median over all classes.
     s : float, array (column,) or None
-        ``None`` is the first positive number among: the interquartile range / 1.349 (the standard deviation of a
-        Normal), the pooled standard deviation, the absolute value of m, 1.
+        ``None`` is the first positive number among: the interquartile range / 1.349 (for a Normal, the standard
+        deviation), the pooled standard deviation, the absolute value of m, 1.
     reach : float, array (column,) or None
         ``None`` is the larger of 10 pooled standard deviations and 10 s.
     """

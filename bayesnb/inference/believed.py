@@ -237,7 +237,7 @@ class Believed:
 
         The result holds the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard errors, with
         shape (row, 2, 3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011).
-        If draws are conditioned on the row, exp(``log_p``), (row, class), replaces the mean of the draws.
+        If draws are conditioned on the row, exp(``log_p``) replaces the mean of the draws, (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:

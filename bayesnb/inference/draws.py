@@ -52,7 +52,7 @@ class PosteriorDraws:
         return list(self) if self.draws <= self._part else []
 
     def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int) -> dict[str, Array]:
-        """Evaluate several functions of the draws, (draw, row, class), in one pass."""
+        """Evaluate several functions of the draws (draw, row, class) in one pass."""
         n_classes = len(self.believed.posterior.labels)
         # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
         size = CHUNK if self._few else 8 * CHUNK

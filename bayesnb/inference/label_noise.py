@@ -104,7 +104,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Estimate which labels are wrong, given fixed class probabilities.
 
-    ``probability``, (row,), is p_i, the probability of label i under a model fitted without row i. If classes overlap,
+    ``probability`` (row,) holds p_i, the probability of label i under a model fitted without row i. If classes overlap,
     some right labels are improbable too. The probabilities p_i determine the number of improbable labels that is
     expected if all labels are correct. If more labels are improbable than expected, the excess is attributed to wrong
     labels.

@@ -39,7 +39,7 @@ def loo(
     by: Literal["row", "feature"] = "row",
     refit: bool = False,
 ) -> pd.DataFrame:
-    """Leave-one-out predictive of learned rows: exact, except for sampled features.
+    """Predict each learned row from all others; exact, except for sampled features.
 
     Parameters
     ----------

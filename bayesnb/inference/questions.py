@@ -188,7 +188,7 @@ def by_group() -> dict[str, list[Question]]:
 
 
 def if_you_want() -> str:
-    """The table of questions as reStructuredText, "if you want ... call ..."."""
+    """The table of questions as reStructuredText: what you want, and which function to call."""
     lines = []
     for group, questions in by_group().items():
         lines += [f"*{group}*", "", *(f"* {each.want}: {each.role}" for each in questions), ""]

@@ -78,7 +78,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """A total of ``rows`` imaginary rows per class, or over all classes if ``per`` is "feature".
+        """A prior of ``rows`` imaginary rows per class, or over all classes if ``per`` is "feature".
 
         If ``per`` is "pooled", the imaginary rows have the level frequencies of the whole column.
         """

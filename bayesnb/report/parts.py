@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """A list of sentences, each with the title of the section that has details, or None."""
+    """Sentences, each with the title of the section that has details, or None if no section does."""
 
     items: Sequence[tuple[Sentence, str | None]]
 

@@ -68,7 +68,7 @@ class Labels:
         return sums.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
-        """Yield position, rows and weights (row,) of each class that has rows."""
+        """Yield the position, rows and weights (row,) of each class that has rows."""
         order = np.argsort(self.codes, kind="stable")
         ends = np.searchsorted(self.codes[order], np.arange(self.n + 1))
         for c in np.flatnonzero(np.diff(ends)):

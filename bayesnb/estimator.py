@@ -237,8 +237,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
             Class labels, or the name of their column of ``X``. Rows whose label is missing or ``unlabelled`` are
-            learned by EM, in memory. Soft labels, for tables in memory, are class probabilities or counts per row: a
-            frame with a column per class, or an array whose columns are the classes 0, 1, …
+            learned by EM, in memory. Soft labels (only for tables in memory) are class probabilities or counts per row:
+            a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
             Nonnegative frequency weights, such as how often each row of a table of counts occurred.
 

@@ -29,7 +29,7 @@ TEXTBOOK_ROWS = {
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters, classifier and content hash of a model."""
+    """The estimator parameters, classifier and content hash of a model."""
     from bayesnb import learning
 
     if path == "-":

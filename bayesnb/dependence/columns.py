@@ -253,7 +253,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices in ``pieces`` of columns with no value, or with one value equally probable in all classes.
+    """Indices (in ``pieces``) of columns with no value, or with one value equally probable in all classes.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.

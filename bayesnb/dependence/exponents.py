@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The layout for the terms of ``groups``; each class has ``cells`` offsets and ``numbers`` slopes.
+        """Lay out the terms of ``groups``; ``cells`` and ``numbers`` count the offsets and slopes of a class.
 
         Raises
         ------

@@ -162,8 +162,8 @@ class Forests:
         """The log evidence minus the log evidence of naive Bayes, for each β. ``log_all``, (..., class), is the log sum
         over forests.
 
-        The normalizer of the prior is Σ_T β^roots, the sum over all rooted forests T. For F columns, it equals β (β +
-        F)^(F - 1).
+        The normalizer of the prior is Σ_T β^roots, the sum over all rooted forests T. For F columns, the normalizer
+        equals β (β + F)^(F - 1).
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -283,8 +283,8 @@ class Forests:
         If ``left`` is given, the term of a row's own class is computed without this row.
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
-        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, only the missing cells
-        of the columns with the most expected edges are averaged over. Edges to the other missing cells are ignored.
+        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
+        the missing cells of the columns with the most expected edges. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)

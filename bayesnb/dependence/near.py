@@ -121,7 +121,7 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        Scale every d² by t between 0 and 1. The derivative of ln p(c | x) in t is a sum over columns. The contribution
+        Multiply every d² by t (0 ≤ t ≤ 1). The derivative of ln p(c | x) in t is a sum over columns. The contribution
         of a column is its summand in this derivative, integrated over t from 0 to 1.
         """
         halvings, strength = self.chosen

@@ -84,7 +84,7 @@ class Verdict:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, by Bonferroni."""
+        """The p-value of the largest ``|z|``, with Bonferroni's correction."""
         return min(1.0, 2 * float(ndtr(-self.parameters["z"].abs().max())) * len(self.parameters))
 
     @property

@@ -152,7 +152,7 @@ class Believed:
         return self.dependence.log_proba(self.posterior, data, n_rows, self.posterior.log_label + self.offset)
 
     def log_likelihood(self, data: Data, n_rows: int) -> Array:
-        """log p(row | class) by the chosen estimate, (row, class), up to a constant per row."""
+        """log p(row | class) under the chosen estimate, (row, class), up to a constant per row."""
         if self.dependence is not None:
             # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant per row.
             equal = np.zeros((n_rows, len(self.posterior.labels)))

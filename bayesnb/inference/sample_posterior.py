@@ -69,7 +69,7 @@ def sample_posterior(
         exponents, "exact" uses a Normal approximation, or slice sampling if the approximation is inaccurate; "nuts"
         uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
-        The weights of the rows, only for the exponents.
+        The weights of the rows, only with ``stage="exponents"``.
     **arguments
         For "nuts", arguments of ``pymc.sample``; ``tune`` is 200 by default if all rows have a label. For "gibbs",
         ``tune`` is the number of steps per chain before the first draw (200 by default), and ``thin`` is the number of

@@ -107,7 +107,7 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Set ``product`` to ∏ (1 + sign z²) - 1 per column run, and ``lead`` to Σ ``top`` over columns.
+    """Set ``product`` to ∏ (1 + sign z²) - 1 for each run of columns, and ``lead`` to the sum of ``top``.
 
     ``row`` holds positions of rows, ordered by class. If ``own`` is given, it holds the class of each row, and each row
     is evaluated only in this class.

@@ -263,10 +263,10 @@ def answer(
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
-    such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If the cell
-    of a row is missing, the row goes to both children, in proportion to the ``known`` counts. ``codes`` are (row,
-    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
-    remaining arrays are as in :func:`weigh`.
+    such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If a row's
+    cell is missing at a split, the row goes to both children, in proportion to the ``known`` counts. ``codes`` has
+    shape (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the
+    output. The remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -85,7 +85,7 @@ class Order:
 
     def reversed(self, x: Array, weight: Array) -> bool:
         """Use the row keys to choose one end of a numeric column, low or high; True means the high end. If ``x`` is
-        negated, the opposite end is chosen. The rows at the chosen end stay the same.
+        negated, the opposite end is chosen. So a change of sign does not change the selected rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)

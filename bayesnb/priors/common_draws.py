@@ -28,7 +28,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """Return a copy for the part ``key`` of the drawn quantity. The copy gives independent random numbers."""
+        """Return a copy for the part ``key`` of the drawn quantity. Different parts have independent random numbers."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

@@ -39,7 +39,7 @@ KEPT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """Weight, total Σ w x, and scatter about the mean, of the rows of each class.
+    """For each class: weight of the rows, total Σ w x, and scatter about the mean.
 
     Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part. Two further fields
     have the shape (class, column): ``lost`` is a bound on the error of the scatter, and ``nonzero`` is the weight of

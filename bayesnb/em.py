@@ -87,8 +87,7 @@ def em(
         log-odds, log rates, and (μ, 1/σ) of a Normal. The mode of this density is at the posterior mean.
     starts : int
         The number of starts. The first start uses the responsibilities predicted from the labelled rows. Each of the
-        other starts draws parameters from the posterior given the labelled rows. It uses the responsibilities under
-        these parameters.
+        other starts draws parameters from the posterior given the labelled rows.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int

@@ -44,5 +44,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

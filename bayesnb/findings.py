@@ -790,7 +790,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     """Remarks about columns whose fraction of missing cells depends on the class.
 
     The evidence is the log Bayes factor of one missingness probability per class against a common probability, each
-    with a uniform prior. 5 nats are odds of 150 to 1.
+    with a uniform prior.
     """
     from scipy.special import betaln
 

@@ -232,7 +232,7 @@ def with_rows(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:
-    """The classifier after learning further rows. ``classes`` are the classes named by the user."""
+    """The classifier after learning further rows."""
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and streams(X):

@@ -107,8 +107,7 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table with the reading settings stored in a fitted model.
 
-    The model stores the column names, the columns to leave out, and the missing-value markers. Columns in ``others``
-    are always kept. A column is read as text if the model learned it as text.
+    Columns in ``others`` are always kept. A column is read as text if the model learned it as text.
     """
     text = [
         column

@@ -25,7 +25,7 @@ IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
 def engine_of(source: Any) -> str | None:
     """Return the engine of a lazy table, or ``None`` for other objects.
 
-    No engine is imported. Other lazy objects that stream Arrow have the engine "arrow".
+    Other lazy objects that stream Arrow have the engine "arrow".
     """
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}

@@ -158,8 +158,7 @@ def chosen(
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of dates, such as the month, that predict the class best if the column is the only feature.
 
-    Sets of date parts are compared by the exact leave-one-out log score. Elapsed time alone is chosen if its score is
-    at most 3 nats below the best score. Otherwise, the smallest set of parts within 1 nat of the best score is chosen.
+    Sets of date parts are compared by the exact leave-one-out log score.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -179,9 +178,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether a column of whole numbers, used alone, predicts the class best if read as ordered levels.
 
-    The exact leave-one-out log score of ordered levels must exceed the score of a Gaussian by more than 3 nats. The
-    score of ordered levels must also exceed the score of unordered levels and, if no number is negative, the score of a
-    Poisson.
+    ``docs/how-to/choose-a-family.md`` describes the comparison.
     """
     others = [Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])]
     best, gaussian, *rest = (_score_as(family, column, labels) for family in (Ordinal(order=order), *others))

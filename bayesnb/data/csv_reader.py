@@ -1,13 +1,9 @@
 """Read CSV files as Arrow batches.
 
-DuckDB finds the separator and the header, and reads every cell as text. The rules of this module are:
+DuckDB finds the separator and the header, and reads every cell as text. ``docs/how-to/big-tables.md`` has the rules of
+numbers and missing values. Two further rules are:
 
 * Only double quotes enclose a cell.
-* Texts such as NA are missing values in all columns. Texts such as "?" are missing values only in columns of numbers.
-* A column holds numbers if each of its cells is a number. 05123 is not a number, because its leading zero would be
-  lost.
-* Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the decimal mark of the other
-  columns.
 * A first row of text is a header unless most of its texts occur again below.
 """
 

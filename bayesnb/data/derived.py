@@ -54,16 +54,14 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
     Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
-    of the columns is a feature. All columns are cut into intervals. A derived column needs a higher log evidence than
-    either source column. The best derived columns are added one by one to Gaussian naive Bayes. A column is kept if it
-    improves the exact leave-one-out log score.
+    of the columns is a feature. A derived column needs a higher log evidence than either source column. The best
+    derived columns are added one by one to Gaussian naive Bayes. A column is kept if it improves the exact
+    leave-one-out log score.
 
     Parameters
     ----------
     x : mapping of arrays (row,)
         Columns of numbers; NaN is a missing value.
-    labels
-        The class of each row.
     """
     x = {name: values for name, values in x.items() if _readable(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}

@@ -218,10 +218,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen from the first rows; for example, 0 under LogNormal.
-
-    Because the user did not choose the family, impossible numbers are treated like unseen levels.
-    """
+    """Which finite numbers are impossible under a family chosen from the first rows; for example, 0 under LogNormal."""
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
 

@@ -197,13 +197,7 @@ class _Page(HTMLParser):
 
 
 def whole(path: Any, files: Sequence[Path]) -> pd.DataFrame:
-    """The texts of files as one table.
-
-    Raises
-    ------
-    ValueError
-        If no file holds a text.
-    """
+    """The texts of files as one table."""
     parts = list(frames(path, files))
     if not parts:
         raise ValueError(f"{path}: no file holds a text")

@@ -90,10 +90,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is a part, drop the features that need all parts.
-
-    A numeric family may read a text column as numbers or as dates, depending on all parts of the table.
-    """
+    """If ``table`` is a part, drop the features that need all parts."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)

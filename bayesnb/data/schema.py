@@ -57,7 +57,7 @@ class Schema:
     """How to read a table.
 
     ``names`` are the columns of the first table, after readings are applied. Columns of later tables are matched by
-    name if ``named``, otherwise by position. ``families`` are the default families by type.
+    name if ``named``, otherwise by position.
     """
 
     names: Names
@@ -236,7 +236,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns form one bag of words. If so, new columns add words; absent columns are 0."""
+        """Whether all columns form one bag of words."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names

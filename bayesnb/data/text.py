@@ -91,10 +91,7 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text.
-
-    Sentences seldom repeat, so there must be fewer than two rows per distinct text.
-    """
+    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text."""
     return len(texts) * 2 > rows and mostly_sentences(texts)
 
 

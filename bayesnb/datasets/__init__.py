@@ -164,5 +164,4 @@ __all__ = ["buys_computer", "heights", "load", "names", "penguins", "play_tennis
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

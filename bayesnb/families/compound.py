@@ -227,10 +227,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 for counts, follows another family.
 
     Use a Hurdle for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than
-    their family predicts. Given the class, the probability of 0 is independent of the distribution of the other values.
-    A Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models truncate counts instead of
-    shifting them by one. A Hurdle gives 0 a probability. Do not compare its evidence with the evidence of a family that
-    has a density at 0.
+    their family predicts. A Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models
+    truncate counts instead of shifting them by one. Do not compare the evidence of a Hurdle with the evidence of a
+    family that has a density at 0.
 
     Parameters
     ----------

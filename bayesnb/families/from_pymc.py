@@ -45,7 +45,7 @@ class Specified:
 class Given(Declared):
     """Independent priors of a distribution's parameters.
 
-    ``cells`` only gives the parameters' shape, (class, column). ``cells`` is ``None`` until data are known.
+    ``cells`` only gives the parameters' shape, (class, column).
     """
 
     of: Mapping[str, Any]

@@ -24,8 +24,7 @@ from bayesnb.statistics.moments import Moments
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Sum density(x_j, parameters_j) over columns j, as (..., row, class).
 
-    The parameters are arrays (..., class, column). The sum is first computed as if every cell were zero, and then
-    corrected for each stored value.
+    The parameters are arrays (..., class, column).
     """
     # Columns with more than half of their cells stored are summed as dense columns, because large corrections would
     # cancel.

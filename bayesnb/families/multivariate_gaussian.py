@@ -86,9 +86,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives if the prior contains the pooled covariance, otherwise ``None``. Each row
-        affects this covariance.
-        """
+        """Leave-one-out log predictives if the prior contains the pooled covariance, otherwise ``None``."""
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():

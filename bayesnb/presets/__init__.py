@@ -298,5 +298,4 @@ __all__ = ["e1071", "klar", "sklearn", "spark", "weka"]
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

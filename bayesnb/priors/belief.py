@@ -289,10 +289,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d). ``theta`` is the output of :meth:`theta`.
-
-        The arrays in ``theta`` broadcast with the arrays in d.
-        """
+        """ln (L_d(θ) / max L_d). ``theta`` is the output of :meth:`theta`."""
 
     @staticmethod
     @abstractmethod

@@ -83,9 +83,8 @@ class AllOf(Compound):
 class OneOf(Compound):
     """Exactly one part, which is unknown, generates all values of a class and column.
 
-    The posterior weight of a part is proportional to its prior weight times its evidence. Means and predictives are
-    averages over the parts, weighted with the posterior weights. If a part did not generate the values, the posterior
-    of its θ is the prior. In PyMC, the unknown part is summed out.
+    The posterior weight of a part is proportional to its prior weight times its evidence. If a part did not generate
+    the values, the posterior of its θ is the prior. In PyMC, the unknown part is summed out.
 
     Parameters
     ----------

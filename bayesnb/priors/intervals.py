@@ -69,8 +69,7 @@ class Nodes:
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
         """Draw μ and λ, given the log weight of each node and the uniform random numbers ``u`` (3, draw).
 
-        The log weights are an array (λ, μ). λ is drawn first. Then one of the two nodes nearest to λ is drawn. Finally,
-        μ is drawn from the weights of this node. Between nodes, the logarithm of the density is interpolated linearly.
+        The log weights are an array (λ, μ). Between nodes, the logarithm of the density is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)

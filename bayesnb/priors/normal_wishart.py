@@ -237,7 +237,6 @@ class NormalWishart(UnknownPrecision):
 
 
 def _within(s: Scatter, variance: Array) -> Array:
-    """The covariance within classes."""
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
 

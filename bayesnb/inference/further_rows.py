@@ -134,8 +134,8 @@ def worth_of_rows(
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the mean loss of predicted
         rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss.
-        ``regret of PLUG-IN`` is the regret of each plug-in. ``attrs["rows_needed"]`` maps each plug-in to the number of
-        further rows after which its regret stays at most ``bound``, or infinity.
+        Columns that begin with ``regret`` hold the regrets of the plug-ins. ``attrs["rows_needed"]`` maps each plug-in
+        to the number of further rows after which its regret stays at most ``bound``, or infinity.
 
     Raises
     ------

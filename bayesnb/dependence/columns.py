@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import combinations
-from operator import add
+from operator import add, iadd
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_ce
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.model.order import Order, size
@@ -410,14 +411,14 @@ class Cells:
         if found is None:
             return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
         n = len(found)
-        which, sizes = [(k, n) for k in range(n)], [*[found.nodes] * n, 1]
-        parts = [PairCounts.of(np.zeros((n + 1, 0), np.int32), sizes, which, labels[:0])]
-        for cut in slices(len(labels)):
+
+        def part(cut: slice) -> Array:
             own, codes = labels[cut], self.grid.codes(part_of(data, cut), cut.stop - cut.start)
             codes = self.grid.ranks(codes) if isinstance(found, LabelTrees) else codes
-            places = found.places(self.grid.real, codes)
-            parts.append(PairCounts.of(np.vstack([places.T, np.zeros((1, len(own)), np.int32)]), sizes, which, own))
-        return reduce(add, parts)
+            return sums.count(found.places(self.grid.real, codes), own.codes, own.weight, own.n, found.nodes)
+
+        counts = reduce(iadd, map(part, slices(len(labels))))
+        return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
 
     def same(self, other: Cells) -> bool:
         """Whether ``other`` has the same cells, regardless of the positions of the columns in the model."""

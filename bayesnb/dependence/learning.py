@@ -217,7 +217,9 @@ def _held_out(
     turn = np.unique(np.stack([labels.codes, turn]), axis=1, return_inverse=True)[1].reshape(-1)
     fold = (turn - turn[np.searchsorted(labels.codes, labels.codes)]) % folds
     log_p: dict[str, Array] = {}
-    for k in counted("weighing members by held-out rows", range(folds), "folds"):
+
+    # A function, so that the counts of a fold are freed before the next fold.
+    def predict(k: int) -> None:
         rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         model, seen = posterior.model, (part_of(data, rest), labels[rest])
         believed = model.posterior(model.statistics(*seen, posterior.labels))
@@ -228,6 +230,9 @@ def _held_out(
         each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
         for name, found_of in zip(members, each, strict=True):
             log_p.setdefault(name, np.zeros((len(labels), labels.n)))[out] = found_of
+
+    for k in counted("weighing members by held-out rows", range(folds), "folds"):
+        predict(k)
     if found.statistics.cells.trees:
         left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
         grid = found.statistics.cells.grid

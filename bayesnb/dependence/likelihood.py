@@ -108,8 +108,10 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
     for block in source():
         for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
             rows = block[cut]
-            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)
-            yield rows, rows.weight[:, None] * log_p[rows.codes, np.arange(len(rows.codes))]
+            joint = log_joint(rows.terms, rows.offset, v, rows.alike)
+            joint -= joint.max(0)
+            own = joint[rows.codes, np.arange(len(rows.codes))]
+            yield rows, rows.weight[:, None] * (own - np.log(np.exp(joint, out=joint).sum(0)))
 
 
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from bayesnb.kernels import densities, reading
+from bayesnb.kernels.blocks import slices
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -17,6 +19,12 @@ MOST_STEPS = 10
 
 STRENGTH = 1.0
 """Strength, in rows, of the prior around the pooled frequencies of each split."""
+
+
+AT_ONCE, KEPT, FEW = 2**18, 2**20, 64
+"""Largest number of counts whose tables are computed at a time; and to keep the tables. Tables are also kept if a
+request has few rows.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +133,12 @@ class PartitionTerm:
         return np.moveaxis(np.where(self._counted[0] >= less, found, 0.0), 2, 0)
 
     @cached_property
-    def _tables(self) -> tuple[Array, Array]:
-        return self._table(), self._table(1.0)
+    def _table_of_all(self) -> Array:
+        return self._table()
+
+    @cached_property
+    def _table_less_one(self) -> Array:
+        return self._table(1.0)
 
     def _depths(self) -> list[int]:
         return [2**k for k in range(self.partitions.steps)]
@@ -149,29 +161,46 @@ class PartitionTerm:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
+    def _divided(self) -> Iterator[tuple[slice, PartitionTerm]]:
+        of = self.partitions
+        for cut in slices(len(of), max(1, AT_ONCE // self.counts[:, 0].size)):
+            yield cut, PartitionTerm(Partitions(of.columns[cut], of.cells[cut]), self.counts[:, cut], self.base[cut])
+
+    @cached_property
+    def _parts(self) -> list[tuple[slice, PartitionTerm]]:
+        return [*self._divided()]
+
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If ``left`` is given, the term of a row in its own class is computed without this row.
+        With labels ``left``, the term of each row's own class excludes the row.
         """
-        found = densities.gather(places, self._tables[0])
-        if left is not None:
-            rows = np.arange(len(left))
-            if (left.weight == 1).all():
-                found[rows, left.codes] = densities.gather_own(places, self._tables[1], left.codes)
-            else:
-                found[rows, left.codes] = self._left_out(places, left)
+        found = np.zeros((len(places), len(self.counts)))
+        kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)
+        for cut, part in self._parts if kept else self._divided():
+            found += part._total(places[:, cut], left)
         return found / len(self.partitions)
+
+    def _total(self, places: Array, left: Labels | None) -> Array:
+        found = densities.gather(places, self._table_of_all)
+        if left is None:
+            return found
+        if (left.weight != 1).any() or len(left) * self.partitions.steps < self.counts[:, 0].size:
+            own = self._left_out(places, left)
+        else:
+            own = densities.gather_own(places, self._table_less_one, left.codes)
+        found[np.arange(len(left)), left.codes] = own
+        return found
 
     def _left_out(self, places: Array, left: Labels) -> Array:
         inside, pairs, share = self._counted
-        found = np.zeros(len(left))
-        for k, place in enumerate(places.T):
-            node = place
+        found, every = np.zeros(len(left)), np.arange(len(self.partitions))
+        for rows in slices(len(left), max(1, AT_ONCE // len(every))):
+            node, of_class, weight = places[rows], left.codes[rows, None], left.weight[rows, None]
             while (node > 1).any():
-                some = np.flatnonzero(node > 1)
-                at = left.codes[some], k, node[some]
-                found[some] += self._step(inside[at], pairs[at], share[k, node[some]], left.weight[some])
+                at = of_class, every, node
+                step = self._step(inside[at], pairs[at], share[every, node], weight)
+                found[rows] += np.where(node > 1, step, 0.0).sum(1)
                 node = np.maximum(node >> 1, 1)
         return found
 

@@ -187,7 +187,8 @@ def draws(
     z = z[rng.choice(len(z), n, p=likely / likely.sum())]
     # Chains are independent: if their log joints exceed the memory limit, the chains run in groups.
     together = max(1, HELD // (2 * max(1, rows * layout.classes)))
-    return found.at(np.concatenate([_chains(ratio, source, z[cut], rng) for cut in slices(n, together)])), off
+    held = rows * layout.classes * min(n, together) <= JOINTS
+    return found.at(np.concatenate([_chains(ratio, source, z[cut], rng, held) for cut in slices(n, together)])), off
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,15 +220,15 @@ class _Ratio:
                 yield np.ascontiguousarray((joint[1:] - joint[0]).swapaxes(1, 2)), rows.weight
 
 
-def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
+def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator, held: bool) -> Array:
     rows, missed = source, 0.0
     for _ in range(ROUNDS):
-        z, height = _moved(ratio, rows, z, rng)
+        z, height = _moved(ratio, rows, z, rng, held)
         points = ratio.found.at(z)
         value, rows = _uncertain(source, ratio.layout, points)
         missed = float((value + ratio.beside(z, points) - height).std())
     for _ in range(ROUNDS if missed > EXACT else 0):
-        z, _ = _moved(ratio, source, z, rng)
+        z, _ = _moved(ratio, source, z, rng, held)
     return z
 
 
@@ -239,6 +240,9 @@ EXACT = 0.3
 
 TURNS, ROUNDS = 3, 5
 """Steps of a chain in a round, and rounds; after k steps all but 2^-k of the Normal's variance is reached."""
+
+JOINTS = 2**22
+"""Largest number of log-odds that a step along an ellipse keeps; if there are more, each point computes them again."""
 
 CHAINS = 64
 """Number of chains for which blocks of rows are sized to stay in the cache."""
@@ -260,7 +264,7 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
     return total, source if cells > HELD else lambda: kept
 
 
-def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
+def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator, held: bool) -> tuple[Array, Array]:
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
     these points.
 
@@ -268,14 +272,15 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     draw.
     """
     mode = ratio.found.mode
-    at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
+    at_mode = [*ratio.joints(rows, mode[None], offset=1.0)] if held else []
 
     def linear(z: Array) -> list[Array]:
         away = ratio.found.at(z) - mode
-        return [z, away, *(joint for joint, _ in ratio.joints(rows, away))]
+        return [z, away, *(joint for joint, _ in (ratio.joints(rows, away) if held else ()))]
 
     def value(z: Array, away: Array, *changes: Array) -> Array:
         found = ratio.beside(z, mode + away)
+        found += 0.0 if held else log_likelihood(rows, ratio.layout, mode + away)
         for (at, weight), joint in zip(at_mode, changes, strict=True):
             joint += at
             top = np.maximum(joint.max(0, initial=0.0), 0.0)

@@ -246,15 +246,12 @@ def _products(a: Array) -> Array:
 
 
 def _root(covariance: Array) -> Array:
-    found, left = np.zeros_like(covariance), covariance.copy()
+    found = np.zeros_like(covariance)
     size = 1e-12 * np.diagonal(covariance, axis1=1, axis2=2).max(1, initial=0.0)
     for k in range(covariance.shape[1]):
-        pivot = left[:, k, k]
-        some = pivot > size
-        column = left[:, :, k] / np.sqrt(np.where(some, pivot, 1.0))[:, None] * some[:, None]
-        column[:, :k] = 0.0
-        found[:, :, k] = column
-        left -= column[:, :, None] * column[:, None, :]
+        column = covariance[:, k:, k] - np.einsum("rij,rj->ri", found[:, k:, :k], found[:, k, :k])
+        some = (pivot := column[:, 0]) > size
+        found[:, k:, k] = column / np.sqrt(np.where(some, pivot, 1.0))[:, None] * some[:, None]
     return found
 
 

@@ -6,7 +6,7 @@ log-concave for every table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -21,12 +21,10 @@ from scipy.special import ndtri
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Exponents, Group, Layout, NoExponentsError
 from bayesnb.dependence.likelihood import (
     HELD,
-    NUMBERS,
     Alike,
     Rows,
     Source,
     derivatives,
-    log_joint,
     log_likelihood,
     log_probabilities,
 )
@@ -185,10 +183,9 @@ def draws(
         return found.at(z[:n]), off
     likely = np.exp(heights - heights.max())
     z = z[rng.choice(len(z), n, p=likely / likely.sum())]
-    # Chains are independent: if their log joints exceed the memory limit, the chains run in groups.
+    # Chains are independent, so many rows are passed by groups of chains.
     together = max(1, HELD // (2 * max(1, rows * layout.classes)))
-    held = rows * layout.classes * min(n, together) <= JOINTS
-    return found.at(np.concatenate([_chains(ratio, source, z[cut], rng, held) for cut in slices(n, together)])), off
+    return found.at(np.concatenate([_chains(ratio, source, z[cut], rng) for cut in slices(n, together)])), off
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,30 +202,16 @@ class _Ratio:
     def beside(self, z: Array, points: Array) -> Array:
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
-    def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """For each block, yield log-odds and row weights.
 
-        The log-odds, (class, draw, row), compare every other class with the row's class.
-        """
-        v, n = self.layout.exponents(points), self.layout.classes
-        for block in source():
-            for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):
-                rows = block[cut]
-                joint = log_joint(rows.terms, offset * rows.offset, v, rows.alike)
-                every = (rows.codes + np.arange(n)[:, None]) % n
-                joint = joint[every, np.arange(len(rows.codes))]
-                yield np.ascontiguousarray((joint[1:] - joint[0]).swapaxes(1, 2)), rows.weight
-
-
-def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator, held: bool) -> Array:
+def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
     rows, missed = source, 0.0
     for _ in range(ROUNDS):
-        z, height = _moved(ratio, rows, z, rng, held)
+        z, height = _moved(ratio, rows, z, rng)
         points = ratio.found.at(z)
         value, rows = _uncertain(source, ratio.layout, points)
         missed = float((value + ratio.beside(z, points) - height).std())
     for _ in range(ROUNDS if missed > EXACT else 0):
-        z, _ = _moved(ratio, source, z, rng, held)
+        z, _ = _moved(ratio, source, z, rng)
     return z
 
 
@@ -240,12 +223,6 @@ EXACT = 0.3
 
 TURNS, ROUNDS = 3, 5
 """Steps of a chain in a round, and rounds; after k steps all but 2^-k of the Normal's variance is reached."""
-
-JOINTS = 2**22
-"""Largest number of log-odds that a step along an ellipse keeps; if there are more, each point computes them again."""
-
-CHAINS = 64
-"""Number of chains for which blocks of rows are sized to stay in the cache."""
 
 CERTAIN = 1e-5
 """Nats: if the log probability of its label is closer to 0 than this, a row is omitted in the next round."""
@@ -259,44 +236,32 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)
         if cells <= HELD:
-            kept.append(rows[log_p.min(1) < -CERTAIN])
+            some = log_p.min(1) < -CERTAIN
+            kept.append(rows if some.all() else rows[some])
             cells += kept[-1].terms.size
     return total, source if cells > HELD else lambda: kept
 
 
-def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator, held: bool) -> tuple[Array, Array]:
+def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
     these points.
 
-    Each step moves along the ellipse ``z`` cos(angle) + ``other`` sin(angle), where ``other`` is a standard Normal
-    draw.
+    A step moves along the ellipse z cos(angle) + other sin(angle).
     """
     mode = ratio.found.mode
-    at_mode = [*ratio.joints(rows, mode[None], offset=1.0)] if held else []
 
     def linear(z: Array) -> list[Array]:
-        away = ratio.found.at(z) - mode
-        return [z, away, *(joint for joint, _ in (ratio.joints(rows, away) if held else ()))]
+        return [z, ratio.found.at(z) - mode]
 
-    def value(z: Array, away: Array, *changes: Array) -> Array:
-        found = ratio.beside(z, mode + away)
-        found += 0.0 if held else log_likelihood(rows, ratio.layout, mode + away)
-        for (at, weight), joint in zip(at_mode, changes, strict=True):
-            joint += at
-            top = np.maximum(joint.max(0, initial=0.0), 0.0)
-            joint -= top
-            found -= (top + np.log(np.exp(-top) + np.exp(joint, out=joint).sum(0))) @ weight
-        return found
+    def value(z: Array, away: Array) -> Array:
+        return ratio.beside(z, mode + away) + log_likelihood(rows, ratio.layout, mode + away)
 
     def turned(one: list[Array], other: list[Array], angle: Array, which: Array | slice = slice(None)) -> list[Array]:
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
-        found = [cos * a[..., which, :] for a in one]
-        for part, b in zip(found, other, strict=True):
-            part += sin * b[..., which, :]
-        return found
+        return [cos * a[which] + sin * b[which] for a, b in zip(one, other, strict=True)]
 
     here = linear(z)
-    height = value(*turned(here, here, np.zeros(len(z))))
+    height = value(*here)
     for _ in range(TURNS):
         other = linear(rng.standard_normal(z.shape))
         level = height - rng.exponential(size=len(z))

@@ -60,7 +60,6 @@ def compare(
     interval of p(class | row, parameters). With --more, a table shows how further rows would improve the recommended
     model.
     """
-    from bayesnb import design
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
@@ -91,6 +90,8 @@ def compare(
     roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     worth_of_more = None
     if more:
+        from bayesnb import design
+
         say("drawing further rows")
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)

@@ -193,19 +193,19 @@ def _information_by_pairs(
     is s_c - s_k. For deviations, block d_c of z_c - z_k holds the covariates of class c. Block d_k holds the negated
     covariates of class k.
     """
-    n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
-    terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)
-    at_c, at_k = (np.append(n_terms + start + np.arange(n_own), both) for start in (0, n_own))
+    n, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
+    both = n + 2 * n_own + np.arange(n_alike)
+    at_c, at_k = (np.append(n + start + np.arange(n_own), both) if n_own else slice(n, None) for start in (0, n_own))
     for c in range(len(p)):
         for k in range(c + 1, len(p)):
             s_c, s_k = rows.terms[:, c], rows.terms[:, k]
             z = np.concatenate([s_c - s_k, s_c[:, own], s_k[:, own], alike], axis=1)
             z *= np.sqrt(rows.weight * p[c] * p[k])[:, None]
             found = z.T @ z
-            shared += found[np.ix_(terms, terms)]
-            mixed[:, c] += found[np.ix_(terms, at_c)]
-            mixed[:, k] -= found[np.ix_(terms, at_k)]
-            apart[c, :, c] += found[np.ix_(at_c, at_c)]
-            apart[k, :, k] += found[np.ix_(at_k, at_k)]
-            apart[c, :, k] -= found[np.ix_(at_c, at_k)]
-            apart[k, :, c] -= found[np.ix_(at_k, at_c)]
+            shared += found[:n, :n]
+            mixed[:, c] += found[:n, at_c]
+            mixed[:, k] -= found[:n, at_k]
+            apart[c, :, c] += found[at_c][:, at_c]
+            apart[k, :, k] += found[at_k][:, at_k]
+            apart[c, :, k] -= found[at_c][:, at_k]
+            apart[k, :, c] -= found[at_k][:, at_c]

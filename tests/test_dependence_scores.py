@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, softmax
 
+from bayesnb.dependence import scores
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import Rows, derivatives
 from bayesnb.dependence.scores import _sobol, averaged, expected, expected_derivatives, nearest
@@ -94,6 +95,21 @@ def test_a_class_that_is_ruled_out_stays_so():
     for sd in (0.0, 1.0, 30.0):
         both = averaged(np.array([[-np.inf, 0.0], [0.0, -np.inf]]), np.tile(sd**2 * np.eye(2), (2, 1, 1)))
         assert_allclose(np.exp(both), [[0.0, 1.0], [1.0, 0.0]], atol=1e-10)
+
+
+@pytest.mark.parametrize("classes", [3, 5, 8])
+def test_scores_too_large_for_exponentials_are_shifted_without_changing_a_probability(classes: int, monkeypatch):
+    rng = np.random.default_rng(classes)
+    root = rng.standard_normal((20, classes, classes)) * rng.choice([0.1, 3.0, 10.0], (20, 1, 1))
+    mean, covariance = 30 * rng.standard_normal((20, classes)), root @ root.swapaxes(1, 2)
+    mean[3, 1] = -np.inf
+    found = [averaged(mean, covariance), *expected(mean, covariance)]
+    monkeypatch.setattr(scores, "LARGE", 0.0)
+    for before, shifted in zip(found, [averaged(mean, covariance), *expected(mean, covariance)], strict=True):
+        assert_allclose(shifted, before, rtol=1e-9, atol=1e-14)
+    far = averaged(100 * mean, 1e4 * covariance)
+    assert_allclose(np.exp(far).sum(1), 1.0, rtol=1e-12)
+    assert np.isneginf(far[3, 1])
 
 
 def test_the_nearest_normal_has_the_mean_of_a_skewed_posterior():

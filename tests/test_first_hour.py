@@ -11,7 +11,7 @@ from conftest import run
 from bayesnb import BayesianNB, Binned, Gaussian, cli, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
-from bayesnb.errors import ClassSpellingsWarning
+from bayesnb.errors import ClassSpellingsWarning, UnreadCellWarning, UnseenLevelWarning
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import report, scores
@@ -274,7 +274,7 @@ def test_compare_names_every_estimate_that_gave_probability_0_to_a_class(capsys,
     scores = dict(re.findall(r"│ (mle|map|mean|predictive) +│[^│]*│[^│]*│ +(\S+) │", out))
     assert [name for name, loss in scores.items() if loss == "∞"] == ["mle", "map"]
     assert "mle gave probability 0 to the class of 1 of 120 held-out rows" in out
-    assert "map also gave probability 0 to the class of a held-out row." in out
+    assert "map gave probability 0 to the class of 1 of them, too." in out
 
 
 @pytest.mark.parametrize("dependence", ["weighted", "auto"])
@@ -346,3 +346,16 @@ def test_a_page_explains_each_kind_of_entry_of_uncertain_rows_once(table):
     X, y = table.drop(columns="outcome"), table["outcome"]
     page = report(BayesianNB(dependence="weighted", random_state=0).fit(X, y), X, y, format="md", explain=8)
     assert [page.count(f"{kind}: ") for kind in ("(offset)", "shape of")] == [1, 1]
+
+
+def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_sense(table):
+    X = pd.DataFrame({"day": table["brought in"], "rooms": np.resize([1, 2, 3], len(table))})
+    clf = BayesianNB({"rooms": "categorical"}).fit(X, table["outcome"])
+    new = pd.DataFrame({"day": ["2024-03-04", "05.03.2024"], "rooms": [12, 1]})
+    with pytest.warns((UnreadCellWarning, UnseenLevelWarning)) as said:
+        clf.predict(new)
+    assert [str(each.message) for each in said] == [
+        "column 'day': 1 of 2 cells are no dates of the form day-month-year, such as '2024-03-04', and count as "
+        "missing",
+        "column 'rooms': 1 of 2 rows holds a level never seen (12), counted as missing",
+    ]

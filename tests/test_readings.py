@@ -337,7 +337,8 @@ def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
     found = {remark.column: remark for remark in examine(frame, "y", len(frame))}
     assert found["sex"].families == ("joined",)
     assert found["land"].families == ("joined:Frances>France,Germnay>Germany",)
-    assert found["y"].said == "the classes 'neg', 'neg ' differ only by case or blanks: correct them"
+    cure = "correct them in y, as with y.str.strip().str.lower()"
+    assert str(found["y"].said) == f"the classes 'neg', 'neg ' differ only by case or blanks: {cure}"
     assert "code" not in found
 
 

@@ -489,7 +489,9 @@ class Date(Reading):
             form = self.format
             texts = [str(text) for text in distinct]
             moments = [_moment(text, form) for text in texts] if column.kind != "empty" else []
-            warn_of_unread(column.name, self.said, codes, texts, [moment is None for moment in moments])
+            order = {"iso": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}.get(str(form))
+            said = f"dates of the form {order}" if order else self.said
+            warn_of_unread(column.name, said, codes, texts, [moment is None for moment in moments])
             clock = np.array([np.nan if m is None else _span(m[0]) / HOUR for m in moments] + [np.nan])
             ahead = np.array([0.0 if m is None else m[1] / HOUR for m in moments] + [0.0])
             elapsed = (clock - ahead) / (1 if form == "time" else 24)

@@ -94,7 +94,7 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
 
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
-    close = nearest(value, levels)
+    close = nearest(value, levels) if isinstance(value, str) else None
     return f"{value!r}, did you mean {close!r}?" if close is not None else repr(value)
 
 

@@ -113,13 +113,17 @@ class Comparison:
         gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
         return float(gap.mean()), standard_error(gap) / len(gap)
 
+    def never(self, name: Any) -> int:
+        """The number of held-out rows to whose class a model gave probability 0."""
+        return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
+
     def regret(self, name: Any) -> Message:
         """The increase in log loss of a plug-in over full Bayes, on the held-out rows and in expectation under the
         model.
         """
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
-        never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
+        never = self.never(name)
         way = "higher" if gap > 0 else "lower"
         held = Message(
             "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}",

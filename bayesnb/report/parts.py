@@ -120,7 +120,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
 def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
     """Write a number with its interval. By default, the largest number determines the decimal places."""
     numbers = [number for number in (value, lower, upper) if number is not None]
-    if any(np.isnan(numbers)):
+    if any(np.isnan(numbers)) or lower == upper == value:
         return "—" if value is None or np.isnan(value) else str(written(value))
     digits = digits_of(pd.Series(numbers)) if digits is None else digits
     *first, low, high = (written(float(number), digits) for number in numbers)

@@ -162,8 +162,8 @@ def four_estimates(compared: Comparison) -> Section:
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
     plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
     parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:1])]
-    if never := [name for name in plug_ins[1:] if table["log_loss"][name] == np.inf]:
-        parts.append(f"{' and '.join(never)} also gave probability 0 to the class of a held-out row.")
+    never = {name: compared.never(name) for name in plug_ins[1:]}
+    parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
     return Section("", parts, "MAP beside full Bayes, on held-out rows")
 
 

@@ -30,20 +30,8 @@ SOURCES = f"DATA is the name of an embedded data set, {FILES}. It is read in par
 
 READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
-FAMILIES = {
-    "numbers": "gaussian, gaussian-known-variance, rounded:UNIT, polya-tree, binned:EDGE,EDGE…",
-    "above 0": "log-normal, exponential, gamma-known-shape; from 0: hurdle:FAMILY",
-    "counts": "poisson, negative-binomial, hurdle:poisson",
-    "0 or 1": "bernoulli",
-    "categories": "categorical, ordinal:LOWEST,…,HIGHEST, joined:SPELLING>LEVEL,… (without a list, levels that differ "
-    "by case or blanks are merged)",
-    "text": "text (a bag of words), choices:SEPARATOR, number:DECIMAL, bounded (numbers and bounds such as <5)",
-    "dates": "date:PART,PART… (elapsed, month, weekday, hour, and perhaps the order dmy or mdy)",
-    "any": "missing:FAMILY (also whether a cell is missing), best:FAMILY,FAMILY… (chosen from the rows), "
-    "mixture:FAMILY,FAMILY…; missing or best without COL=: all columns, or all columns of numbers",
-    "several": "multinomial, multivariate-gaussian, shared-gaussian, as NAME=FAMILY:COL,COL… (one feature)",
-}
-"""The families of ``--feature``, by the kind of column."""
+FAMILIES = Path(__file__).with_name("families.json")
+"""The file of the families of ``--feature``, by the kind of column."""
 
 
 class Option(click.Option):
@@ -79,7 +67,7 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if any(option.name == "feature" for option in self.params):
             with formatter.section("Families of --feature COL=FAMILY, by the cells of the column"):
-                formatter.write_dl([*FAMILIES.items()])
+                formatter.write_dl([*json.loads(FAMILIES.read_text(encoding="utf-8")).items()])
 
 
 def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -85,10 +85,7 @@ def require_text(arguments: list[str]) -> None:
 def set_up_streams() -> None:
     """Write UTF-8 to pipes, escape characters that a terminal cannot encode, and print one-line warnings."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            encoding=None if sys.stdout.isatty() else "utf-8",
-            errors="backslashreplace",
-        )
+        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
     shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any) -> None:

@@ -265,12 +265,7 @@ def _suits(family: Family, x: Array) -> bool:
 
 
 def _of_others(
-    schema: Schema,
-    table: Table,
-    labels: Labels,
-    named: Sequence[Any],
-    label: LabelPrior,
-    columns: Mapping[Any, Any],
+    schema: Schema, table: Table, labels: Labels, named: Sequence[Any], label: LabelPrior, columns: Mapping[Any, Any]
 ) -> Array:
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})

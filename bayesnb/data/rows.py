@@ -200,7 +200,7 @@ def table_of(X: Any, schema: Schema) -> Table:
         warn(
             "X has feature names, but BayesianNB was fitted without feature names"
             if table.named
-            else "X does not have valid feature names, but BayesianNB was fitted with feature names",
+            else "X does not have valid feature names, but BayesianNB was fitted with feature names"
         )
     if not (table.named and schema.named) and len(table.names) != len(schema.raw):
         raise ValueError(

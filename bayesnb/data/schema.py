@@ -119,12 +119,10 @@ class Schema:
         reading = self.readings.get(self.owner.get(name))
         if not isinstance(reading, Date):
             return parameters
-        of_days = reading.format != "time" and bool((parameters.get("sd", np.ones(1)) >= 1).all())
-        unit = 1 if of_days else 60 if reading.format == "time" else 1440
-        return parameters.assign(**{
-            what: self.shown(name, (parameters[what] * unit).round() / unit)
-            for what in ("mean", "median") if what in parameters
-        })  # fmt: skip
+        fine = bool((parameters.get("sd", np.ones(1)) < 1).any())
+        unit = 60 if reading.format == "time" else 1440 if fine else 1
+        at = parameters.columns.intersection(["mean", "median"])
+        return parameters.assign(**{what: self.shown(name, (parameters[what] * unit).round() / unit) for what in at})
 
     def require_plain(self, done: str) -> None:
         if self.readings:

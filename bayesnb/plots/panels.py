@@ -34,15 +34,13 @@ def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot]
     """
 
     def checked(plot: Plot) -> Plot:
-        name = plot.__name__
-
         @wraps(plot)
         def drawn(*args: Any, **named: Any) -> Any:
             found = args[0] if args else named.get(next(iter(signature(plot).parameters)))
             shown = all(hasattr(found, each) for each in held or ("__len__",))
             if not shown or (not held and np.ndim(found) < 2 and np.asarray(found).dtype.kind not in "biuf"):
                 said = "plots.{plot} does not take a {what}: write plots.{plot}({written})"
-                raise RefusedError(said, plot=name, what=type(found).__name__, written=written)
+                raise RefusedError(said, plot=plot.__name__, what=type(found).__name__, written=written)
             return plot(*args, **named)
 
         return cast("Plot", drawn)

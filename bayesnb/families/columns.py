@@ -326,9 +326,6 @@ class Tally:
     members: Labels | None
     counts: Array | None
 
-    def seen(self) -> Array:
-        return present(self.x)
-
     def totals(self, value: Array) -> Array:
         """Weighted sums of ``value``, (class, column), over the rows of each class; ``value`` is 0 at missing cells."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)

@@ -473,7 +473,7 @@ def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Arra
     # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
     # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
     for tally in tallies(family, x, members):
-        seen = tally.seen()
+        seen = present(tally.x)
 
         def cells(value: Array, seen: Array = seen) -> Array:
             return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)

@@ -100,17 +100,6 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
     return total.reshape(*lead, len(x), n_classes)
 
 
-def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
-    """Student-t log density: log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
-    away = (x - m) - low
-    with np.errstate(over="ignore", divide="ignore"):
-        growth = np.log1p((away * scale) ** 2)
-        # In a column with a tiny scale, the square may overflow.
-        if np.isinf(growth).any():
-            growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
-    return log_height - exponent * growth
-
-
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
     """A likelihood of cells that are Normal after the transformation ``read``."""
@@ -184,7 +173,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
         if labels is None:
             if sparse.issparse(x):
-                return over_stored(log_student, x, *posterior.curve())
+                return over_stored(densities.student, x, *posterior.curve())
             return posterior.students.summed(x)
         return densities.Students.of(*posterior.curve(-1)).summed(x, labels.codes) if labels.unweighted else None
 

@@ -20,6 +20,7 @@ from bayesnb.families.columns import (
     POSITIVE,
     Tally,
     of_each_column,
+    present,
 )
 from bayesnb.families.conjugate import Added, Conjugate, pooled, tallies
 from bayesnb.kernels import densities
@@ -258,7 +259,7 @@ class OfWaits(OfRate):
         """The known shape parameter of each column."""
 
     def statistic(self, x: Array, members: Labels) -> Events:
-        return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))
+        return reduce(add, (self._of_part(t, present(t.x)) for t in tallies(self, x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
         shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))

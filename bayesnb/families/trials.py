@@ -20,6 +20,7 @@ from bayesnb.families.columns import (
     at_levels,
     dense_cells,
     of_each_column,
+    present,
     pymc_at_levels,
     widest,
 )
@@ -82,7 +83,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     support = ZEROS_AND_ONES
 
     def statistic(self, x: Column, members: Labels) -> BinaryCounts:
-        parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in tallies(self, x, members))
+        parts = (BinaryCounts(t.totals(present(t.x)), t.totals(t.x == 1)) for t in tallies(self, x, members))
         return reduce(add, parts)
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, wraps
 from typing import Any
@@ -190,6 +191,11 @@ class Classifier(FittedModel):
 
     def generator(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
+
+    @property
+    def fixed_seed(self) -> Any:
+        """A seed for answers that are the same in each call: 0 by default; a generator is copied."""
+        return 0 if self.seed is None else deepcopy(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
         if each := np.shape(self.believed.offset)[:1]:

@@ -6,7 +6,6 @@ depends on the row's number of words is divided among the words in proportion to
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,9 +129,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     if posterior.exact:
         spread = LogOdds.of(posterior, data, n, a, b, offset)
     else:
-        seed = 0 if classifier.seed is None else classifier.seed
         believed = replace(believed.when_given("data"), offset=offset)
-        drawn = PosteriorDraws(believed, 4000, seed).log_joint(data, np.arange(n))
+        drawn = PosteriorDraws(believed, 4000, classifier.fixed_seed).log_joint(data, np.arange(n))
         spread = DrawnLogOdds(_against(drawn, a, b))
     yield TOTAL, _against(log_joint, a, b), spread
 
@@ -170,7 +168,7 @@ def weighed_terms(
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
-    rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    rng = np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(believed.posterior, believed.posterior.draw(rng, (DRAWS,)), rng)
     # The exponents at the plugged-in point (or the mean) and at the draws, (..., class, term).
     v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
@@ -239,7 +237,7 @@ def weighed_terms(
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each column, as in naive Bayes, then of each edge between two columns, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
-    dependence, rng = believed.require_exponents(), np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    dependence, rng = believed.require_exponents(), np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)
     common = CommonDraws(DRAWS, (int(rng.integers(2**63)),))
     yield PRIOR, _against(believed.log_pi + offset, a, b), DrawnLogOdds(_against(drawn.log_pi[:, None] + offset, a, b))

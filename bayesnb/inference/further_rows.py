@@ -6,7 +6,6 @@ learned statistics. The updated posterior then predicts new rows, which are also
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -173,7 +172,7 @@ def worth_of_rows(
     sizes = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
     if not sizes or sizes[0] < 0 or draws < 1 or rows < 1:
         raise ValueError(f"Expected numbers of rows of 0 or more, and draws and rows of 1 or more; got {more!r}")
-    rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    rng = np.random.default_rng(classifier.fixed_seed)
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
     full = classifier.with_estimate("predictive").believed
     # Flat priors do not depend on the rows, so their shapes are computed once.

@@ -145,4 +145,4 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
     )
     if not by_formula:
         require_whole(2, draws=draws)
-    return PosteriorDraws(believed, max(2, draws), 0 if classifier.seed is None else classifier.seed), by_formula
+    return PosteriorDraws(believed, max(2, draws), classifier.fixed_seed), by_formula

@@ -125,7 +125,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
     """Moments of the log-odds, from draws of the parameters and the forests."""
-    answers = PosteriorDraws(believed, DRAWS, 0 if classifier.seed is None else classifier.seed)
+    answers = PosteriorDraws(believed, DRAWS, classifier.fixed_seed)
     n_classes, found = len(believed.posterior.labels), []
     for cut in slices(n_rows, max(1, CHUNK // (DRAWS * n_classes**2))):
         joint = answers.log_joint(data, np.arange(cut.start, cut.stop))

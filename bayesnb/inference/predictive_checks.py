@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -477,7 +476,7 @@ def predictive_checks(
     classifier.require_one_class_prior("a predictive check")
     classifier.require_counted("predictive checks need a posterior of rows that were counted")
     require_whole(20, draws=draws)
-    posterior, rng = classifier.posterior, np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    posterior, rng = classifier.posterior, np.random.default_rng(classifier.fixed_seed)
     data, labels = classifier.encoded(classifier.rows(X, y).labelled())
     columns, unchecked = _columns(posterior, data)
     if len(columns) > MOST_COLUMNS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tupl
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
     """Encode the rows of X, or draw rows if X is None. Return the data, the number of rows and the index."""
     if X is None:
-        rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+        rng = np.random.default_rng(classifier.fixed_seed)
         return drawn_rows(classifier, rows, rng)[0], rows, None
     data, n = classifier.read(X)
     if not n:

@@ -21,9 +21,20 @@ TILE = 64
 """Number of rows that one step of a loop over columns processes together, in the processor's vector."""
 
 
+def student(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
+    """Student-t log density: top - power ln(1 + z²) with z = (x - location - low) scale."""
+    away = (x - location) - low
+    with np.errstate(over="ignore", divide="ignore"):
+        growth = np.log1p((away * scale) ** 2)
+        # In a column with a tiny scale, the square may overflow.
+        if np.isinf(growth).any():
+            growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
+    return top - power * growth
+
+
 @dataclass(frozen=True, eq=False)
 class Students:
-    """Student-t log densities, computed as top - power ln(1 + z²) with z = (x - location - low) × scale.
+    """Student-t log densities, as in :func:`student`.
 
     Up to ``RUN`` columns with the same ``power`` form a run. Each run needs only one logarithm, of the product of 1 +
     z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
@@ -54,12 +65,6 @@ class Students:
         powers[run, np.arange(len(power))[:, None]] = ordered
         in_order = tuple(np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top))
         return cls(location, low, scale, power, top, order, run, powers, in_order)
-
-    def each(self, x: Array) -> Array:
-        """Log density of each cell, (row, class, column); 0 if the cell is missing."""
-        away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
-        value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
-        return np.where(np.isnan(away), 0.0, value)
 
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
@@ -98,7 +103,8 @@ class Students:
         with np.errstate(all="ignore"):
             parts = blocks.cuts(x.shape[0], max(x.shape[1], slots * len(self.powers)))
             if len(beyond := np.concatenate(list(blocks.each(part, parts)))):
-                total[beyond] = self.each(blocks.contiguous(x[beyond], float)).sum(-1)
+                far, curves = blocks.contiguous(x[beyond], float), (self.location, self.low, self.scale)
+                total[beyond] = np.nansum(student(far[:, None], *curves, self.power, self.top), axis=-1)
         return total if codes is None else total[:, 0]
 
 

@@ -176,10 +176,7 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
         first = -r / 2 - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
         second = w / 2 + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * (1 / 30 - w * (5 / 66)))))
         near = z < 16
-        return (
-            np.where(near, digamma(z) - np.log(z), first),
-            np.where(near, zeta(2.0, z) - r, second),
-        )
+        return (np.where(near, digamma(z) - np.log(z), first), np.where(near, zeta(2.0, z) - r, second))
 
 
 def sums_of_others(x: Array) -> Array:

@@ -24,16 +24,7 @@ from bayesnb.data.encoders import (
     in_place,
     require_one_kind,
 )
-from bayesnb.data.inferring import (
-    as_read,
-    grouped,
-    inferred,
-    kinds_of,
-    named_levels,
-    present,
-    readings_in,
-    through,
-)
+from bayesnb.data.inferring import as_read, grouped, inferred, kinds_of, named_levels, present, readings_in, through
 from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table

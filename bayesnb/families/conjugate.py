@@ -150,8 +150,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_evidence(self, prior: P, s: S) -> Array:
         if not prior.proper().all():
             raise ImproperError(
-                "an improper prior has no evidence; give a proper one to compare models",
-                first(~prior.proper()),
+                "an improper prior has no evidence; give a proper one to compare models", first(~prior.proper())
             )
         d, log_h = self.added(s)
         return prior.along(*d) + log_h

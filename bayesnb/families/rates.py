@@ -13,15 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from bayesnb.families.columns import (
-    COUNTS,
-    FEW,
-    NEAR,
-    POSITIVE,
-    Tally,
-    of_each_column,
-    present,
-)
+from bayesnb.families.columns import COUNTS, FEW, NEAR, POSITIVE, Tally, of_each_column, present
 from bayesnb.families.conjugate import Added, Conjugate, pooled, tallies
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices

@@ -25,15 +25,7 @@ from bayesnb.em import EM
 from bayesnb.families.sampled import LeftOut
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.methods import FittedModel
-from bayesnb.model import (
-    Data,
-    DrawnPosterior,
-    Estimate,
-    Evidence,
-    ImpossibleRowError,
-    Posterior,
-    Statistics,
-)
+from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
@@ -390,7 +382,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(
                 f"feature {name!r}: {len(odd)} of {len(found.again)} runs without a row did not converge ({odd[0]}); "
-                "draw or tune more (the family takes draws=, tune= and target_accept=)",
+                "draw or tune more (the family takes draws=, tune= and target_accept=)"
             )
     said = []
     for name, found in sampled.items():
@@ -405,7 +397,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
         warn(
             f"{'; '.join(said)} change the posterior too much to be left out by weighting its draws. What is said of "
             "them without themselves may be far off: loo(X, y, refit=True) samples again without each of them, and "
-            "evaluate(..., cv=5) fits anew without each fold",
+            "evaluate(..., cv=5) fits anew without each fold"
         )
 
 

@@ -35,10 +35,7 @@ from bayesnb.numerics import Array
     },
 )
 def fill_in(
-    classifier: Classifier,
-    X: Any,
-    prob: float | None = None,
-    answer: Literal["summary", "distribution"] = "summary",
+    classifier: Classifier, X: Any, prob: float | None = None, answer: Literal["summary", "distribution"] = "summary"
 ) -> pd.DataFrame:
     """Predict each missing cell from the rest of its row: p(value | rest, D), with the class summed out.
 

@@ -11,15 +11,7 @@ from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import pairs, terms
-from bayesnb.dependence.columns import (
-    SCREEN_DEPTH,
-    Cells,
-    DependenceStatistics,
-    Grid,
-    counted,
-    names,
-    searched,
-)
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
 from bayesnb.dependence.exponents import DependenceName, Exponents, name_of
 from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of

@@ -76,11 +76,7 @@ DIALECTS: dict[str, Dialect] = {
         str.lower,
     ),
     "postgres": Dialect(
-        "CAST({c} + 0 AS DOUBLE)",
-        'CAST({c} COLLATE "C" AS TEXT)',
-        "",
-        "",
-        lambda name: name.encode()[:63],
+        "CAST({c} + 0 AS DOUBLE)", 'CAST({c} COLLATE "C" AS TEXT)', "", "", lambda name: name.encode()[:63]
     ),
     "sqlite": Dialect(
         "CASE WHEN TYPEOF({c}) IN ('integer', 'real') OR {c} = CAST({c} AS DOUBLE) THEN CAST({c} AS DOUBLE) END",

@@ -188,13 +188,7 @@ class DrawnPosterior:
         return total
 
     def log_joint_at(
-        self,
-        drawn: Parameters,
-        power: int,
-        common: CommonDraws,
-        data: Data,
-        n_rows: int,
-        offset: Array | float = 0.0,
+        self, drawn: Parameters, power: int, common: CommonDraws, data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
         """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
         1, on the row.

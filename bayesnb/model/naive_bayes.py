@@ -337,7 +337,7 @@ class Posterior:
         if said:
             warn(
                 f"{'; '.join(said)}. Results from their draws may be far off: fit again with more draws "
-                "(the family takes draws=, tune= and target_accept=), or give it firmer priors",
+                "(the family takes draws=, tune= and target_accept=), or give it firmer priors"
             )
 
     def with_class_prior(self, prior: LabelPrior) -> Posterior:
@@ -394,13 +394,7 @@ class Posterior:
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
-        self,
-        drawn: Parameters,
-        power: int,
-        common: CommonDraws,
-        data: Data,
-        n_rows: int,
-        offset: Array | float = 0.0,
+        self, drawn: Parameters, power: int, common: CommonDraws, data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
         """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
         1, on the row.

@@ -258,11 +258,7 @@ class NormalGamma(UnknownPrecision):
         return cls(0.0, 0.0, 0.5, 0.0)
 
     def over(
-        self,
-        pooled_mean: Array,
-        pooled_variance: Array,
-        n_classes: int,
-        pooled_low: float | Array = 0.0,
+        self, pooled_mean: Array, pooled_variance: Array, n_classes: int, pooled_low: float | Array = 0.0
     ) -> NormalGamma:
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)

@@ -218,12 +218,7 @@ class Agreement:
 
 
 def check(
-    posterior: Posterior,
-    tree: DataTree,
-    data: Data,
-    n_rows: int,
-    sampler: str = "",
-    unjudged: tuple[Any, ...] = (),
+    posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = ()
 ) -> Agreement:
     """Compare the closed form with the draws in ``tree``, for all parameters and for the rows ``data``.
 

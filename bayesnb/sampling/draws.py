@@ -85,9 +85,7 @@ def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
 
 
 def exact(
-    posterior: Posterior | DrawnPosterior,
-    rng: np.random.Generator,
-    shape: tuple[int, int],
+    posterior: Posterior | DrawnPosterior, rng: np.random.Generator, shape: tuple[int, int]
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 

@@ -73,8 +73,7 @@ def build(
             pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
             for block, theta in zip(blocks, thetas, strict=True):
                 pm.Potential(
-                    f"counts_{block.name}",
-                    block.family.pymc_statistic(theta, block.gather(statistics.features)),
+                    f"counts_{block.name}", block.family.pymc_statistic(theta, block.gather(statistics.features))
                 )
         elif likelihood == "rows":
             pm.Categorical("y", p=pi, observed=np.asarray(y), dims="row")

@@ -323,13 +323,13 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     shared, mixed = np.zeros((n, n)), np.zeros((n, n_classes, width))
     apart = np.zeros((n_classes, width, n_classes, width))
     for rows in source():
-        p, both = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
+        p, curved = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
         alike = covariates(layout, rows.alike, len(rows.codes))
         for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
             few = spread.scores(layout, rows.terms[cut], rows.offset[cut], alike[cut])
-            p[cut], both[cut] = expected(*few, SEARCHED)
+            p[cut], curved[cut] = expected(*few, SEARCHED)
         missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
-        curved = -rows.weight[:, None, None] * both
+        curved *= -rows.weight[:, None, None]
         curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
         slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
         slope[:, n:] += missed.T @ alike

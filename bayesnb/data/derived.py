@@ -93,7 +93,7 @@ def _readable(x: Array) -> bool:
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:
-    """The ratio if both columns are positive, and the difference if their ranges overlap."""
+    """Yield the ratio if both columns are positive; also yield the difference if their ranges overlap."""
     low, high = (np.array([reach(x[name]) for name in (first, second)]) for reach in (np.nanmin, np.nanmax))
     if low.min() > 0:
         yield Derived(first, second, True)

@@ -37,7 +37,7 @@ class Target:
     def of(
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
     ) -> Target:
-        """Make labels from the codes of rows and the distinct values; the value ``unlabelled`` means "no label".
+        """Make labels from the distinct values and each row's code; the value ``unlabelled`` means "no label".
 
         Raises
         ------

@@ -189,8 +189,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If a column has all intervals of this
-        depth, negating the column reverses its interval numbers. If some intervals are missing, negation does not
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If no interval of this depth is
+        missing, negating the column reverses its interval numbers. If some intervals are missing, negation does not
         simply reverse the numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))

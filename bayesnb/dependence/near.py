@@ -161,7 +161,7 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² / (mean d² over pairs of rows) from each row to each learned combination of cells.
+        """½ d² from each row to each learned combination of cells, divided by the mean d² over pairs of rows.
 
         In each column, let z and z' be the positions of the two cells; a missing cell has the position 0. Let k be 1 if
         the first cell is known and 0 otherwise; define k' likewise for the second cell. A column adds k k' (z - z')² +

@@ -391,7 +391,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """For each averaged model, the slice of its points; without an average, all points."""
+        """The slice of ``points`` that belongs to each averaged model; without an average, one slice of all points."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]

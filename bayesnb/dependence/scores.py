@@ -235,7 +235,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _products(a: Array) -> Array:
-    """The matrix of the products of two classes, (row, class, class), of an array (class, row, ...)."""
+    """For each row, the inner products of every two classes, (row, class, class); ``a`` is (class, row, ...)."""
     if len(a) > FEW_CLASSES:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))
@@ -312,7 +312,7 @@ SEARCHED = 256
 
 
 def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
-    """The means of the gradient and of minus the Hessian of the log-likelihood, under a Normal distribution of the
+    """The mean gradient and the mean negative Hessian of the log-likelihood, under a Normal distribution of the
     parameters. The formulas are those of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their
     means.
     """

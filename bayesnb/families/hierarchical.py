@@ -60,7 +60,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert the variables of this family to the PyMC variables of the family ``likelihood``."""
+        """Convert this family's variables to the PyMC variables of ``likelihood``, the conjugate family."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]

@@ -161,7 +161,8 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 class Ranks(Reader):
     """The sorted learned values.
 
-    Every value is equally likely to be the last one observed (Vovk, Nouretdinov and Gammerman 2003).
+    Given the sorted values, each of them is equally likely to be the last one observed (Vovk, Nouretdinov and Gammerman
+    2003).
     """
 
     values: tuple[float, ...]

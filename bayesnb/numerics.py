@@ -132,7 +132,8 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. If one count and its exposure are negative, the pooled rate (a + b) / (at + bt) subtracts them.
+    ``at`` and ``bt``. One count and its exposure may be negative: the pooled rate (a + b) / (at + bt) then subtracts
+    them.
     """
     with np.errstate(all="ignore"):
         whole = at + bt

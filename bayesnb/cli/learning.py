@@ -170,8 +170,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     If the first model has a dependence, the merged model keeps the exponents of the first model. A dependence also
-    stores counts, for example per pair of levels. These counts are added if a model has the same cells as the first
-    model; otherwise, they are ignored.
+    stores counts, for example per pair of levels. A later model's counts are added only if it counts the same cells as
+    the first model.
     """
     from bayesnb import learning
 

@@ -383,8 +383,8 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Check the numbers of a dense or sparse table. Impossible numbers become NaN if they count as unseen, otherwise
-    they raise ``ValueError``.
+    """Check the numbers of a dense or sparse table. Impossible numbers under a guessed family become NaN if ``unseen``
+    allows it; otherwise, impossible numbers raise ``ValueError``.
     """
     support, accepts = feature.family.support, feature.family.accepts
     if sparse.issparse(x):

@@ -178,7 +178,7 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Counts of texts by unit ("" for no unit); empty unless all texts are numbers or bounds ("<5")."""
+    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
     found: dict[str, int] = {}
     for text in texts:
         parts = measured(text)

@@ -106,7 +106,7 @@ class Schema:
         return cells if column is None else self.readings[column].shown(column, name, cells)
 
     def dated(self, name: Any, parameters: pd.DataFrame) -> pd.DataFrame:
-        """For display, convert means and medians of a date feature to dates, or to times to the minute."""
+        """For display, convert a date feature's means and medians to dates, or to times rounded to minutes."""
         reading = self.readings.get(self.owner.get(name))
         if not isinstance(reading, Date):
             return parameters

@@ -199,7 +199,7 @@ class Grid:
     def numbered(self, data: Data, n_rows: int) -> Array:
         """Cell numbers at ``OFFSET_DEPTH``, as an array (row, column); -1 for missing cells.
 
-        Columns do not share numbers.
+        Cells of different columns have different numbers.
         """
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]

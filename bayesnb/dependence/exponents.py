@@ -25,8 +25,8 @@ class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
     ``mean`` is ½ for shape terms, and for features that have a shape term. ``mean`` is 1 for forests and features
-    without a shape (naive Bayes). For the remaining terms it is 0. If ``sd`` has several values, the value with the
-    largest evidence is used. With ``by_class``, each exponent has a deviation per class.
+    without a shape (naive Bayes). For the remaining terms, ``mean`` is 0. If ``sd`` has several values, the value with
+    the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Lay out the terms of ``groups``; ``cells`` and ``numbers`` count the offsets and slopes of a class.
+        """Lay out the terms of ``groups``, with ``cells`` offsets and ``numbers`` slopes per class.
 
         Raises
         ------

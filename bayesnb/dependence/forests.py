@@ -185,8 +185,8 @@ class Forests:
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x, and e rows have
-        another value of v. In the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 +
+        In B, n_y rows have u = y; n_yx of these rows also have v = x. E contains e_x rows with v = x, and e rows with
+        other values of v. In the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 +
         a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u =
         y. Each of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge
         weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.

@@ -198,9 +198,9 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     equal; the logarithm of the factor, (row, class); and a permutation of the classes.
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
-    scores have equal moments must get equal probabilities. The last array, (row, class, class), holds weights for
-    averaging classes with equal moments. This array is ``None`` if no row has such classes, or if there are only two
-    classes.
+    scores have equal moments must get equal probabilities. The last array, (row, class, class), holds weights to
+    average results over classes with equal moments. This array is ``None`` if no row has such classes, or if there are
+    only two classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -53,7 +53,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or a class has
         fewer rows than there are folds. The error is also raised if "loo" is used with a classifier other than
-        BayesianNB or with a ``dependence``, or if a result of ``with_class_prior`` would need a refit.
+        BayesianNB or with a ``dependence`` that has exponents. A result of ``with_class_prior`` requires ``cv=None``.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

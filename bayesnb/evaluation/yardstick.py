@@ -209,7 +209,7 @@ def yardstick(
     tables : int
         Number of tables drawn from each world.
     rows, asked : int
-        Number of rows of each table, and of further rows to predict.
+        Numbers of learned rows and of predicted rows per table.
     prob : float, optional
         The probability of intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
@@ -218,8 +218,8 @@ def yardstick(
     -------
     DataFrame ((world, method), ...)
         ``coverage``, ``width``, ``crps`` and ``distance``, each with its standard error over tables (``se_…``). The
-        other columns are ``level``, ``draws``, ``seconds`` and ``true``, which is True if naive Bayes holds in the
-        world. See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
+        other columns are ``level``, ``draws``, ``seconds`` and ``true``, which is True if naive Bayes is correct for
+        the tables. See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
         posterior.
 
     Raises

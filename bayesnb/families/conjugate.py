@@ -258,7 +258,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) per cell, because θ has too many numbers to draw (``MANY_NUMBERS``)."""
+        """Whether θ has too many numbers to draw (``MANY_NUMBERS``), so log p(x | θ) is drawn per cell."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 

@@ -254,7 +254,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add a Dirichlet variable per number of levels; join them to (..., column, level), padded with 0."""
+    """For each k, add a Dirichlet variable for columns of k levels; pad with 0 to (..., column, level)."""
     import pymc as pm
     from pytensor import tensor as pt
 

@@ -136,8 +136,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
         Fixed class probabilities for all rows, by label or in the order of ``classes_``. A Dirichlet prior is updated
-        with the learned labels. To give each row to predict its own class probabilities, pass an array (row, class), or
-        a DataFrame with one column per class.
+        with the learned labels. If class probabilities differ between the rows to predict, pass an array (row, class),
+        or a DataFrame with one column per class.
 
     Returns
     -------

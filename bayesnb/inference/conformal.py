@@ -37,7 +37,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """The share of rows, including the new row, that are at least as unusual as it, (new row, class)."""
+        """Share of rows at least as unusual as the new row, itself included, (new row, class)."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -136,7 +136,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """The log class probabilities without the row's label, but with one label of the candidate class.
+    """Log class probabilities of each row after its label is removed and one label ``candidate`` is added.
 
     The result is (row, class).
     """

@@ -105,9 +105,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Estimate which labels are wrong, given fixed class probabilities.
 
     ``probability`` (row,) holds p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The probabilities p_i determine the number of improbable labels that is
-    expected if all labels are correct. If more labels are improbable than expected, the excess is attributed to wrong
-    labels.
+    some right labels are improbable too. The probabilities p_i determine how many labels should be improbable if all
+    labels are correct. If more labels are improbable than expected, the excess is attributed to wrong labels.
 
     Raises
     ------

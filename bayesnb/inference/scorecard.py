@@ -44,7 +44,7 @@ class HeldOut:
 
     ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": the folds from
     which the weights of averaged models were learned. "once": one fit without the rows. "given": held out by the
-    caller. "learned": not held out. ``rows`` is the number of rows if they were drawn at random.
+    caller. "learned": not held out. ``rows`` is the number of scored rows if these were drawn at random.
     """
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]

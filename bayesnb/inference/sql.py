@@ -232,7 +232,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add SQL that looks up the log density of a value. ``beyond`` is SQL for all other values."""
+        """Add SQL that looks up the log densities of ``values``. ``beyond`` is SQL for any other value."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)

@@ -69,9 +69,9 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,). Its entries are the
-        leave-one-out log densities of the rows in their own classes, Σ_j [top + power ln(1 - z²)]. The density is NaN
-        if z² ≥ 1 in any column.
+        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,). Each entry is the
+        leave-one-out log density of a row in its own class, Σ_j [top + power ln(1 - z²)]. The density is NaN if z² ≥ 1
+        in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)

@@ -209,7 +209,7 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in binary trees with one split per depth, (row, tree).
+    """The node in which each row stops in each binary tree, (row, tree).
 
     See :class:`bayesnb.dependence.partitions.Partitions`. A row with a negative code in a split's column stops at this
     split.

@@ -105,7 +105,7 @@ class Order:
         """Draw at most ``most`` rows in random order; return the position, weight and rank of each drawn row.
 
         If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
-        equal rank alike. Such rows differ at most in column names, level names, or signs.
+        equal rank alike. Renaming columns or levels, or negating numeric columns, would make such rows equal.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

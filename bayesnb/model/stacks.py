@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications; ``known`` holds mappings by feature name, such as posteriors."""
+    """Features with equal specifications; ``known`` holds mappings such as {feature name: posterior}."""
 
     family: Family
     names: Sequence[Any]

@@ -184,7 +184,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
 
 @takes("checks.sensitivity(clf, X)", "prior", "likelihood")
 def sensitivity(table: pd.DataFrame) -> Figure:
-    """Plot how much class probabilities change per doubling of the power to which a prior or a likelihood is raised.
+    """Plot the change of class probabilities per doubling of the power of each prior and likelihood.
 
     Parameters
     ----------

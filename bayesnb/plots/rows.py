@@ -112,7 +112,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     unit : str, optional
         The unit of the axis; by default the unit in ``frame.attrs``.
     entries : int
-        The largest number of bars for columns. The smallest contributions share one bar.
+        Maximum number of bars, not counting (prior) and (total). The smallest contributions share one bar.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Random numbers that all rows of a table share, so that results do not depend on the other rows and columns."""
+"""Random numbers that all rows share: the draws of a cell do not depend on other rows and columns."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def perks(cls) -> Self:
-        """1/K for each of K outcomes (Perks 1947): one imaginary row per class."""
+        """1/K for each of K outcomes; in sum, one imaginary row per class (Perks 1947)."""
         return cls.imaginary(1.0, "class")
 
     @classmethod

@@ -303,7 +303,7 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights (row, λ, μ) given counts ``more``, and ln P(interval) or ``None``."""
+        """Yield nodes, row positions, the nodes' log weights (row, λ, μ), and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]

@@ -99,7 +99,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def shared(cls, dof: float | None = None) -> NormalWishart:
-        """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
+        """Shrink the covariance of each class towards the pooled within-class covariance (worth ``dof`` rows).
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
         (Friedman 1989; Greene and Rayens 1989). The covariance within classes is computed from the learned rows and d /

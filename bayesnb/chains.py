@@ -209,7 +209,7 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     The means of the M = 2 × ``chains`` half-chains are compared. If all halves have the same distribution, the sum of
     squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M-1 degrees of freedom. The
     square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). There are ``cells`` parameters.
-    Each of them has two values of r_hat, for ranks and folded ranks (Vehtari et al. 2021).
+    Each parameter has two values of r_hat, for ranks and folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -302,8 +302,8 @@ def examine(
     """The remarks about each column, in the order of the columns.
 
     If there are markers of missing values, such as -999, the columns are examined again with the marked cells as
-    missing. ``frame`` may be a sample of a table of ``rows`` rows. ``declares`` are columns whose categorical types
-    declare their levels.
+    missing. ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose
+    categorical types declare their levels.
     """
     from pandas.api import types
 

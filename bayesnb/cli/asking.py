@@ -228,9 +228,9 @@ def watch(
     """Watch a stream of rows for changes.
 
     The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
-    make false alarms more probable. If the rows hold the class, the class frequencies and the distribution of each
-    column in each class are watched. If the rows have no class column, only categorical and 0/1 columns are watched. If
-    --learned is given, columns of numbers are watched, too.
+    make false alarms more probable. If the rows have a class column, the command watches the class frequencies, and
+    each column's distribution in each class. If the rows have no class column, only categorical and 0/1 columns are
+    watched. If --learned is given, columns of numbers are watched, too.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart

@@ -49,9 +49,9 @@ def compare(
 
     The estimates are maximum likelihood, MAP, posterior mean and full Bayes. DATA is the name of an embedded data set,
     or a path as for `fit`. The output begins with the recommended model and its score on held-out rows, and ends with
-    the command that fits this model. The output also shows the contribution of each value of one row, and one table
-    that scores the four estimates and the models with dependence. Specify the row with --row or --set; by default, it
-    is the held-out row whose true class is least probable under naive Bayes.
+    the command that fits this model. The output also shows how much each value of one row contributes to the
+    prediction. One table scores the estimates and the models with dependence. Specify the row with --row or --set; by
+    default, it is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, "auto" learns the weights of its models from held-out rows, and is scored on the same rows. If at most a fifth

@@ -140,7 +140,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Facts about the parameters of each "module:function", and about the commands that answer questions."""
+    """Contents of ``stated.json``: parameters by "module:function", and the questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

@@ -26,9 +26,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in two schemas with statistics; ``ValueError`` if no family reads both kinds of
-    values.
-    """
+    """Give each column the same family in both schemas; ``ValueError`` if no family fits its values."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

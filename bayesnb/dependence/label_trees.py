@@ -38,8 +38,8 @@ class LabelTrees:
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). A
     tree's rows are chosen by *keys*, hashes that include cells but not labels. The hashes that choose a node's columns
-    also include labels. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include
-    all rows.
+    also include labels. Rows with equal cells are used together to grow a tree, or omitted together. The counts of
+    nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
     :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.

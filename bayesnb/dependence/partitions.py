@@ -94,7 +94,7 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
     column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. A real column whose first number occurs more than once gets a second number, computed from the order of its
+    number. If a real column has the same first number as another column, it gets a second number, from the order of its
     cells. Columns with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]

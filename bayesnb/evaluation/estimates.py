@@ -336,7 +336,7 @@ def compare_estimates(
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus the smallest mean log loss, and its standard error ``se_difference``
-        from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes;
+        from paired rows; ``from_predictive``, the largest difference from full Bayes in any class probability;
         ``regret``, the regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
 
     Examples

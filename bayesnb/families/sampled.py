@@ -150,7 +150,7 @@ class Strata:
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
     """Yield parts of at most ``most`` draws.
 
-    A larger part is sorted by its parameter with the largest sd, and then halved.
+    A part that is too large is sorted by the parameter with the largest sd, and halved.
     """
     if len(members) <= most:
         yield members

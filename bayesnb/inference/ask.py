@@ -186,7 +186,7 @@ def ask_next(
     ------
     TypeError, ValueError
         If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` are given without ``costs``,
-        contain no cost for a missing column of the row, or name a column that was not fitted.
+        have no entry for a ranked column, or name an unfitted column.
 
     Notes
     -----

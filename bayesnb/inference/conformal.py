@@ -250,7 +250,8 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual under every
-            class. A class that is compared with fewer than 1 / (1 - coverage) - 1 known rows is in every set.
+            class. Without smoothing, a class is in every set if its p-values use fewer than 1 / (1 - coverage) - 1
+            known rows.
 
         Examples
         --------

@@ -48,7 +48,7 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain, and number of chains; 1000 and 4 by default. If a sampled feature has fewer draws or
-        chains, the default is the smaller number. If you request more draws or chains than a sampled feature has, the
+        chains, the default is lowered to match. If you request more draws or chains than a sampled feature has, the
         draws of this feature are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate

@@ -33,7 +33,7 @@ def grow(
     If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
     hashes of the rows break the tie.
 
-    A column is skipped if two of its cuts have the same largest decrease of impurity and equal hashes. The column is
+    A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. The column is
     also skipped if two middle cuts are equally close to the column's centre, and the sums of the row keys on both sides
     of these cuts are equal. Renaming levels or negating the column can swap two such cuts, so a choice between them
     would depend on names or sign.

@@ -35,7 +35,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The joined parts of ``known``, computed once so that cached values of posteriors are reused."""
+        """The joined parts of ``known``; joining them only once keeps the values that posteriors cache."""
         return _joined(self.names, self.known)
 
 

@@ -57,7 +57,8 @@ def class_probability(
 
     See Also
     --------
-    arviz_plots.plot_ridge, arviz_plots.plot_forest : Similar plots in any backend; ``arviz_base.from_dict`` converts
+    arviz_plots.plot_ridge, arviz_plots.plot_forest : Similar plots in any ArviZ backend; ``arviz_base.from_dict``
+    converts
         the draws.
 
     Examples

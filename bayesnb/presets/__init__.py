@@ -42,7 +42,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        Share of the largest variance of the number columns that is added to every variance, as in ``GaussianNB``.
+        This share of the largest variance of all number columns is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
@@ -60,8 +60,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
     are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package computes the
-    largest variance with sample weights, from all learned rows.
+    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package uses sample weights
+    and all learned rows for the largest variance.
 
     Examples
     --------

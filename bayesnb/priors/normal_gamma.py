@@ -47,7 +47,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """The increase in ln det(Ψ/2) if t d is added, its new value, and whether Ψ is then positive definite."""
+        """If t d is added: the increase and new value of ln det(Ψ/2), and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

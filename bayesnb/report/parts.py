@@ -183,8 +183,8 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    ``lower`` and ``upper`` are the interval of ``median`` or, without ``median``, of the preceding column. A column
-    ``se`` or ``x_se`` is the standard error of the preceding column.
+    The interval from ``lower`` to ``upper`` belongs to ``median`` if it exists, otherwise to the preceding column. A
+    column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
@@ -211,7 +211,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_position(sections: Iterable[Section]) -> Iterator[Section]:
-    """Add to sections with a table of rows how the rows are counted."""
+    """Add "Rows are counted from 0." to sections with a table of rows."""
     for section in sections:
         tables = [part.frame.index.names for part in section.parts if isinstance(part, TablePart)]
         note = [f"{FROM_0.capitalize()}."] if any("row" in names for names in tables) else []

@@ -1,6 +1,6 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-NUTS samples the same distribution from any starting points and scales, so the check still detects errors in the closed
+Starting points and scales do not change the distribution that NUTS samples, so the check detects errors in the closed
 form.
 """
 

@@ -186,7 +186,7 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the ``wanted`` predictive and log-likelihood groups; "columns" adds per-column groups.
+    """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column.
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
     ``loo`` estimates p(y_i | x_i, all other rows).

@@ -137,8 +137,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         uses whether a cell is missing (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one
         column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Probabilities, by label or in the order of
-        ``classes_``, are known and not learned.
+        Prior of the class probabilities, Dirichlet(1) by default. Probabilities given by label, or in the order of
+        ``classes_``, are fixed.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the posterior mean,
         at the posterior mode, or at the maximum of the likelihood.
@@ -310,8 +310,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
         is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
-        the level, or the ``dependence`` of the model counts rows per level. If a 0/1 column became Gaussian because
-        another number was learned, the column stays Gaussian.
+        the level, or the ``dependence`` of the model counts rows per level. A 0/1 column that another number made
+        Gaussian stays Gaussian if that number is forgotten.
 
         Raises
         ------

@@ -280,8 +280,8 @@ def updated(
 ) -> Classifier:
     """The classifier with ``learned`` added to everything that ``before`` has learned.
 
-    A first classifier learns the exponents and the cells of the terms from ``rows``. Later parts are counted in the
-    same cells, and the exponents stay fixed.
+    Without ``before``, the exponents and the cells of the terms are learned from ``rows``. Later parts are counted in
+    the same cells, and the exponents stay fixed.
     """
     if before is not None:
         return believed(settings, before, Learned.by(settings, before) + learned, **others)

@@ -52,9 +52,9 @@ class Cure:
     option : str
         A parameter of the estimator, "family" (the family of the column), or "drop" (leave the column out).
     value : str, None, a tuple, or Spelled
-        For "features" and "family", the name of the family's class, or a ``Spelled`` reading. A tuple nests families,
-        as in ("Hurdle", "LogNormal"), or adds bin edges or an order of levels, as in ("Binned", (1, 3)). ``None`` means
-        any family.
+        For "features" and "family", the name of the family's class, or the full code as a ``Spelled``. A tuple holds
+        nested families, such as ("Hurdle", "LogNormal"), or a family with bin edges or level order, such as ("Binned",
+        (1, 3)). ``None`` means any family.
     column : name of a column, optional
         The column that the message is about.
 
@@ -240,7 +240,7 @@ class RefusedError(ValueError):
 
 @contextmanager
 def counted_from(start: int) -> Iterator[None]:
-    """Add to an error about a part of a table where the part begins."""
+    """In errors about a part of a table, state where the part begins."""
     try:
         yield
     except ValueError as error:
@@ -262,7 +262,7 @@ FROM_0 = "rows are counted from 0"
 
 
 def at_row(row: Any) -> str:
-    """A row for people who count from 1."""
+    """A row number, marked as counted from 0."""
     return f"row {row} (counted from 0)"
 
 

@@ -38,7 +38,7 @@ def explain(
     """Explain the prediction of one row.
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
-    data set, or a path as for `fit`: a model is fitted to it first. If a model file MODEL is given instead, the row
+    data set, or a path as for `fit`. A model is fitted to DATA first. If a model file MODEL is given instead, the row
     comes from the table NEW or from given values. The entries sum to the total. Missing values add nothing; for each
     missing value, the expected information about the class is shown.
     """

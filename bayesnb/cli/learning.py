@@ -116,8 +116,8 @@ def update(model: str, more: str, **given: Any) -> int:
 
     The result is as if the model had learned all rows from the start. The old file stays until the new file is
     complete. If another process changes the file meanwhile, the command reads the file again and updates the changed
-    model with the rows. Rows from stdin cannot be read again: if the model file has changed, the command fails and
-    writes nothing.
+    model with the rows. If the rows came from stdin and the model file has changed, the command fails and writes
+    nothing.
     """
     return _changed("with_rows", model, more, **given)
 

@@ -135,8 +135,8 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame. If given, ``first`` is called with the first frame; its result replaces
-    ``ask`` for all frames.
+    """Yield ``ask(frame)`` for each frame. If given, ``first`` gets the first frame and returns the function to use as
+    ``ask``.
     """
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:

@@ -49,7 +49,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. If a cell is missing, the first feature column is missing in the same row."""
+        """Names of the feature columns. If the original cell is missing, the first feature column is missing too."""
         return (column,)
 
     @abstractmethod

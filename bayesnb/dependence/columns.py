@@ -190,8 +190,8 @@ class Grid:
     @property
     def complete(self) -> bool:
         """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If no interval of this depth is
-        missing, negating the column reverses its interval numbers. If some intervals are missing, negation does not
-        simply reverse the numbers.
+        missing, negating the column reverses its interval numbers. If some intervals are missing, negating the column
+        need not reverse its interval numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)

@@ -297,7 +297,7 @@ def rows_left_out(
     without the row.
 
     A weight is the number of times that a row was observed. Therefore, leave-one-out removes at most one observation:
-    half of a row of weight 2, and all of a row of weight ½.
+    it reduces a weight of 2 to 1, and a weight of ½ to 0.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

@@ -190,8 +190,8 @@ def _information_by_pairs(
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For deviations, block d_c of z_c - z_k holds the covariates of class c. Block d_k holds the negated
-    covariates of class k.
+    is s_c - s_k. In z_c - z_k, the block for the deviations d_c holds the covariates of class c. Block d_k holds the
+    negated covariates of class k.
     """
     n, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     both = n + 2 * n_own + np.arange(n_alike)

@@ -122,7 +122,7 @@ class NearTerm:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
         Multiply every d² by t (0 ≤ t ≤ 1). The derivative of ln p(c | x) in t is a sum over columns. The contribution
-        of a column is its summand in this derivative, integrated over t from 0 to 1.
+        of a column is its part of this derivative, integrated over t from 0 to 1.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))

@@ -246,7 +246,7 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
     these points.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle).
+    A step moves along the ellipse z cos(angle) + v sin(angle), with v standard Normal.
     """
     mode = ratio.found.mode
 

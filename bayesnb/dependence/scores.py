@@ -87,7 +87,7 @@ class Spread:
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of the scores of rows with :func:`covariates` same."""
+        """Mean (row, class) and covariance (row, class, class) of scores; ``same`` is from :func:`covariates`."""
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -389,8 +389,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 def _inverse_root(precision: Array) -> Array:
     """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. So the first rows of the root (those of shared exponents, then of the first
-    classes) are mostly zero.
+    root starts with n - 1 - i zeros. So the first rows of the root, for shared exponents and then the first classes,
+    are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

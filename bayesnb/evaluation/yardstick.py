@@ -58,7 +58,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. The posterior is exact for rows not transformed by ``seen``."""
+        """The model that generates the tables. The posterior is exact for the rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 

@@ -153,7 +153,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """For each row, ``rising`` at t = 1 in the row's own class, after the row is removed from α."""
+    """``rising`` of each row in its own class at t = 1, with the row's counts subtracted from α."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)

@@ -270,8 +270,8 @@ class SharedGaussian(MultivariateGaussian):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         """Broadcast the prior over classes.
 
-        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With the reduced ν, the
-        posterior mode of the covariance under the flat prior has the divisor N.
+        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. Under the flat prior,
+        the posterior mode of the covariance is then the scatter divided by N.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))

@@ -348,7 +348,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     -------
     DataFrame (row, ...)
         The chosen rows in the order of choice, with the index of ``X``. ``information`` is the criterion, in nats, when
-        the row was chosen. ``prediction`` and its ``probability`` come from the classifier before any choice.
+        the row was chosen. ``prediction`` and its ``probability`` come from the classifier without the chosen rows.
 
     Raises
     ------

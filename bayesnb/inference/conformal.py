@@ -118,7 +118,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Leave-one-out log densities of a feature in the learned rows, without and with the new row."""
+    """A feature's leave-one-out log densities of the learned rows, before and after adding the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).

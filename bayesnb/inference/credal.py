@@ -375,7 +375,7 @@ def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
-    """Copies of rows with missing nominal cells filled in all possible ways, and each copy's original row."""
+    """Fill missing nominal cells in all possible ways; return filled rows and their original positions."""
     whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
     for row in range(n):
         gaps = np.flatnonzero(np.isnan(whole[row]))

@@ -381,8 +381,9 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters, and NaN if an entry
-        has none, such as "(averaging)". For an unseen level, ``missing`` is true, but ``value`` shows the level.
+        by the chosen estimate. ``lower`` and ``upper`` are an equal-tailed posterior interval, or NaN for entries
+        without an interval, such as "(averaging)". For an unseen level, ``missing`` is true, but ``value`` shows the
+        level.
 
     Notes
     -----

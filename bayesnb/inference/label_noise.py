@@ -106,7 +106,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
     ``probability`` (row,) holds p_i, the probability of label i under a model fitted without row i. If classes overlap,
     some right labels are improbable too. The probabilities p_i determine how many labels should be improbable if all
-    labels are correct. If more labels are improbable than expected, the excess is attributed to wrong labels.
+    labels are correct. If there are more improbable labels than expected, the excess is attributed to wrong labels.
 
     Raises
     ------

@@ -275,7 +275,7 @@ def sampled_exponents(
     y: Any,
     sample_weight: Any,
 ) -> DataTree:
-    """A DataTree of exponent draws, given the terms of the rows from which the exponents were learned.
+    """Draw the exponents given the terms of the rows that they were learned from; return a DataTree.
 
     Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
     """

@@ -107,7 +107,7 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
 def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:
     """The PyMC model of the learned rows if some have no label, otherwise ``None``.
 
-    With ``apart``, each column of a small table has a separate variable.
+    If ``apart`` is true, columns of a small table have separate variables.
     """
     from bayesnb.sampling import pymc_model
 

@@ -86,7 +86,7 @@ def large_enough(cells: float) -> bool:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to use the compiled loop for ``cells`` cells, rather than bit-identical numpy code.
+    """Whether to use the compiled loop, not bit-identical numpy code, for this number of cells.
 
     Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
     in total. If the compiler is already loaded, loops over at least ``from_`` cells are compiled.

@@ -300,8 +300,8 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each after a line of zeros for missing values. Return the start of each
-    column, and the concatenated tables.
+    """Concatenate the tables of all columns; each starts with a line of zeros for missing values. Return the start of
+    each column, and the concatenated tables.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

@@ -78,8 +78,8 @@ def each[T](
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
     """For each stack, yield the names of its features and the result of ``ask``. ``ask`` gets the stack's family, and
-    then one argument for each mapping in ``Stack.known`` and ``given``. Each such argument holds the values of the
-    features, joined by column.
+    then one argument for each mapping in ``Stack.known`` and ``given``. Each such argument concatenates the features'
+    values along the column axis.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

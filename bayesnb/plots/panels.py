@@ -93,7 +93,7 @@ def panels_of(
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
     """Add a legend outside the panels. An entry is (name, colour, sign).
 
-    The sign is "-", "--" or ":" for a line, otherwise a marker. A marker in brackets, such as "(o)", is hollow.
+    The sign is a line style ("-", "--" or ":") or a marker. A marker in brackets, such as "(o)", is hollow.
     """
     from matplotlib.lines import Line2D
 

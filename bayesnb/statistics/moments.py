@@ -83,7 +83,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Whether each entry of the scatter involves only columns that ``some`` (class, column) selects."""
+        """Whether each entry of the scatter involves only columns selected by ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:

@@ -405,8 +405,8 @@ def named_levels(family: Family) -> Names:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature may have only some of its columns in the table if
-    ``known`` contains one of its columns. The feature is then omitted. Otherwise, an error is raised.
+    Some columns of a bag of words may be absent. Any other feature may lack some of its columns only if ``known``
+    contains one of its columns. The feature is then omitted. Otherwise, an error is raised.
 
     Raises
     ------

@@ -172,7 +172,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
 
 
 def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:
-    """Identifiers, and columns of numbers that other texts turn into levels."""
+    """Warnings about identifiers and about mostly numeric columns read as levels."""
     for name, feature in schema.features.items():
         kind, counts = feature.origin.kind, statistics.features[name].counts.sum(0) if feature.values else ()
         for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):

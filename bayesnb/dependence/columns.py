@@ -466,8 +466,8 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes clearly negative: some rows of
-        ``other`` were then never added.
+        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes clearly negative, because some
+        rows of ``other`` were never added.
         """
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 

@@ -213,8 +213,8 @@ class PairTerm(CellTerm):
 
     Cells of the two columns are refined alternately. When one column is refined, the frequency of a finer cell within
     its parent cell is estimated separately for each cell of the other column. Each estimate uses the rows in that cell.
-    If the other cell has few rows, the estimate is shrunk towards estimates from coarser cells of the other column,
-    ultimately the whole class:
+    Estimates from few rows are shrunk towards estimates from coarser cells of the other column, and ultimately from the
+    whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 

@@ -173,7 +173,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        With labels ``left``, the term of each row's own class excludes the row.
+        If ``left`` holds the rows' labels, the term of each row's own class excludes the row.
         """
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)

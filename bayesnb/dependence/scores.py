@@ -194,8 +194,8 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Return class probabilities at quadrature nodes, without a factor, (class, row, node); the node weights, which are
-    equal; the logarithm of the factor, (row, class); and a permutation of the classes.
+    """Compute class probabilities p exp(scale) at quadrature nodes. Return p (class, row, node); the node weights,
+    which are equal; scale (row, class); and a permutation of the classes.
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
     scores have equal moments must get equal probabilities. The last array, (row, class, class), holds weights to

@@ -324,7 +324,7 @@ def compare_estimates(
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by 5-fold cross-validation, or 2-fold with
         65,536 rows or more. If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored
-        rows. With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn the
+        rows. With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows that also determine the
         weights of their models.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.

@@ -130,9 +130,9 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. With a
-    dependence, exponents or forests are drawn too. The parameters of Pólya trees, pairs and joint columns are not drawn
-    but integrated out.
+    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. The
+    exponents or forests of a dependence are drawn too. The parameters of Pólya trees, pairs and joint columns are not
+    drawn but integrated out.
 
     Parameters
     ----------

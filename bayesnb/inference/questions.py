@@ -39,7 +39,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The static type of a question, which is both a function and a model method."""
+    """The static type of a question, which is called as ``f(model, ...)`` or ``model.f(...)``."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 

@@ -155,7 +155,7 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    The scratch array ``below`` has n + 1 entries: 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
+    The scratch array ``below``, (n + 1,), holds 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
     descendants of these nodes, and 0 otherwise.
     """
     n = found.shape[1]

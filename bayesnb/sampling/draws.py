@@ -23,7 +23,7 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The draws of a tree as ``Parameters``, (chain, draw, ...).
+    """The draws in a ``DataTree`` as ``Parameters``, (chain, draw, ...).
 
     ``tree`` comes from ``sample_posterior``, or from ``pymc.sample`` of the same model.
 

@@ -244,7 +244,7 @@ def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
 def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
     frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
     with pytest.raises(
-        ValueError, match=r"'kind' holds no class in row \d+.*unlabelled=Unlabelled\(weight=0\).*from row 100"
+        ValueError, match=r"'kind' holds no class in row \d+.*unlabelled=Unlabelled\(weight=0\).*is row 100"
     ):
         BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
     clf = BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)).fit(iter(frames), "kind", "weight")
@@ -259,7 +259,7 @@ def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
 
 def test_a_bad_weight_is_named_with_its_part():
     bad = FRAME.iloc[:10].assign(weight=-1.0)
-    with pytest.raises(ValueError, match=r"column 'weight' holds the weight -1 in row 0.*counted from row 800"):
+    with pytest.raises(ValueError, match=r"column 'weight' holds the weight -1 in row 0.*is row 800"):
         BayesianNB(TOLD).fit(iter([FRAME.iloc[:800], bad]), "kind", "weight")
     with pytest.raises(ValueError, match="no column 'wait' to hold the weight"):
         BayesianNB(TOLD).fit(batches(), "kind", "wait")

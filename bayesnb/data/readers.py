@@ -181,7 +181,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        As for :func:`of_path`, and for a column that is absent from a file or has incompatible types.
+        In the cases of :func:`of_path`, or if a column is absent from a file or has incompatible types.
     """
     import pyarrow as pa
 

@@ -893,7 +893,7 @@ def warn_of_unread(
 
 
 def are_mostly_measured(levels: Sequence[Any], looked_at: int = 25) -> bool:
-    """Whether at least 80 % of about ``looked_at`` sampled texts are numbers with a mark, unit or bound."""
+    """Whether at least 80 % of a sample of texts (about ``looked_at``) are numbers with a mark, unit or bound."""
     texts = [text for text in levels if isinstance(text, str)]
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0

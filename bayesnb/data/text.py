@@ -200,7 +200,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """Word counts (row, word) of texts, and the words, with known words first."""
+        """Return the word counts of texts, (row, word), and the words; known words come first."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words

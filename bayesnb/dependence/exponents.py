@@ -72,8 +72,8 @@ class Layout:
 
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are, in this
-        order, terms, cells, numbers, and the constant. The constant has the value 1, so its exponent is the offset b_c
-        of class c.
+        order: terms, cells with offsets, numeric columns with slopes, and the constant. The constant has the value 1,
+        so its exponent is the offset b_c of class c.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))

@@ -89,8 +89,8 @@ class Forests:
     classes have the same forest.
 
     ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds cell counts of single columns, stored as
-    pairs with a one-cell dummy column. ``strength`` is the total concentration of the cells of a pair, called a in the
-    formulas. ``beta`` is the prior weight of each root; a larger ``beta`` means fewer edges.
+    pairs with a one-cell dummy column. ``strength`` (a in the formulas) is the total concentration of the cells of a
+    pair. ``beta`` is the prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts

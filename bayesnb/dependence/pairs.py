@@ -337,8 +337,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
-    otherwise with False. The second and third entries count earlier refinements of the step's column and of the other
-    column.
+    otherwise with False. The second entry counts earlier refinements of the column that the step refines, the third
+    those of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -113,7 +113,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """Distinct ``values``, and ``codes`` (row, column), the index of each cell's value, -1 if missing."""
+    """Distinct ``values``, and ``codes`` (row, column), which hold the index of each cell's value, or -1 if missing."""
 
     codes: Array
     values: Column

@@ -420,7 +420,7 @@ def interval_bounds(
     Raises
     ------
     ValueError
-        If the type of a prior is not supported, an end of an interval is infinite, or the columns share one θ.
+        If a prior's type is not supported, or an end of an interval is infinite, or the columns share one θ.
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")

@@ -221,7 +221,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Raises
     ------
     ValueError
-        If there is one class, a label is missing, or rows without a label were learned.
+        If there is only one class, if a label is missing, or if rows without a label were learned.
 
     Notes
     -----

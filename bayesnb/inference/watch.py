@@ -486,10 +486,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
-    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. If neither a column's
-    type nor its family declares its levels, √n of the n learned rows of each class are set aside to find the levels.
-    Levels absent from the set-aside rows, including new levels, are merged into one level. ``y`` must be true labels,
-    not predicted classes.
+    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. To find levels that
+    neither the type nor the family of a column declares, √n of the n learned rows of each class are set aside. Levels
+    absent from the set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not
+    predicted classes.
 
     Examples
     --------

@@ -77,9 +77,9 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:
-    """For each stack, yield the names of its features and the result of ``ask``. ``ask`` gets the stack's family, and
-    then one argument for each mapping in ``Stack.known`` and ``given``. Each such argument concatenates the features'
-    values along the column axis.
+    """For each stack, yield the names of its features and ``ask(family, *parts)``. There is one part for each mapping
+    in ``Stack.known``, and then for each in ``given``. A part holds the features' values, concatenated along the column
+    axis.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

@@ -127,7 +127,8 @@ def test_compare_fits_a_screen_of_forty_lines_and_explains_the_row_that_surprise
     worst = min(given, key=lambda row: given[row][int(y[row] == "male")])
     proba = BayesianNB().fit(*left_out[worst]).predict_proba(X.loc[[worst]])[0]
     predicted = ("female", "male")[proba.argmax()]
-    said = f"on row {worst}, left out of the fit: {predicted}: probability {proba.max():.3f} (89% interval: "
+    row = f"on row {worst} (counted from 0), left out of the fit"
+    said = f"{row}: {predicted}: probability {proba.max():.3f} (89% interval: "
     assert said in words(out)
     assert f"It is {y[worst]}." in words(out)
     assert "│██" in out

@@ -450,7 +450,8 @@ def explain(
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
     # Draws without a spread are no interval: few draws of an average belong to this member, or a number is known.
-    found.loc[(found["lower"] == found["upper"]) & ~found["missing"], ["lower", "upper"]] = np.nan
+    alone = np.isfinite(found["lower"]) & (found["lower"] == found["upper"]) & ~found["missing"]
+    found.loc[alone, ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name

@@ -449,8 +449,9 @@ def explain(
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
-    # Draws without a spread are no interval: few draws of an average belong to this member, or a number is known.
+    # Draws without a spread are no interval: few draws of an average belong to a member. A class prior may be known.
     alone = np.isfinite(found["lower"]) & (found["lower"] == found["upper"]) & ~found["missing"]
+    alone &= found.index.get_level_values("entry") != "(prior)"
     found.loc[alone, ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.

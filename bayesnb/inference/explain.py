@@ -449,10 +449,11 @@ def explain(
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
-    # Draws without a spread are no interval: few draws of an average belong to a member. A class prior may be known.
-    alone = np.isfinite(found["lower"]) & (found["lower"] == found["upper"]) & ~found["missing"]
-    alone &= found.index.get_level_values("entry") != "(prior)"
-    found.loc[alone, ["lower", "upper"]] = np.nan
+    # Averaging is no parameter, and few draws of an average may belong to the member of an entry.
+    averages = classifier.dependence is not None and classifier.dependence.spec.average
+    entry = found.index.get_level_values("entry")
+    none = (entry == AVERAGING) | (averages & (found["lower"] == found["upper"]) & ~found["missing"] & (entry != PRIOR))
+    found.loc[none & np.isfinite(found["lower"]), ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name

@@ -554,7 +554,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
     if n >= 10 * k and (order := _numbered(levels.index)):
-        cure = Cure("features", ("Ordinal", tuple(order)), name)
+        # Numbers among the cells of no numeric type are in order.
+        cure = Cure("features", ("Ordinal", tuple(order)) if isinstance(order[0], str) else "Ordinal", name)
         said = Message("levels from {low!r} to {high!r}. If they are steps of a scale: {cure}",
                        low=order[0], high=order[-1], cure=cure)  # fmt: skip
         yield Remark(name, said, cures=(cure,), asks=True)
@@ -633,12 +634,13 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
     return None if scale is None else [held[a] for a in scale if a in held]
 
 
-def _numbered(levels: Iterable[Any]) -> list[str]:
+def _numbered(levels: Iterable[Any]) -> list[Any]:
     """Levels in numerical order, if they differ only in consecutive numbers (Q1 to Q5); otherwise empty."""
-    numbers = {level: re.fullmatch(r"(\D*)(\d{1,2})", level) for level in map(str, levels)}
-    found = sorted((int(part[2]), part[1], level) for level, part in numbers.items() if part)
-    steps = len({start for _, start, _ in found}) == 1 and found[-1][0] - found[0][0] == len(numbers) - 1 > 1
-    return [level for *_, level in found] if steps and len(found) == len(numbers) else []
+    parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
+    found = sorted((int(part[2]), part[1], k) for k, part in enumerate(parts.values()) if part)
+    held = [*parts]
+    alike = len({(start, isinstance(held[k], str)) for _, start, k in found}) == 1 and len(found) == len(held)
+    return [held[k] for *_, k in found] if alike and found[-1][0] - found[0][0] == len(held) - 1 > 1 else []
 
 
 SCALE = 10

@@ -253,6 +253,18 @@ def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_sta
     assert all(f"--feature 'Q{k}=ordinal:" in out for k in range(7))
 
 
+@pytest.mark.parametrize("kind", ["category", object])
+def test_numbers_of_no_numeric_type_that_may_be_steps_of_a_scale_are_told_a_family_that_reads_them(kind):
+    stars = pd.Series(np.resize([1, 2, 3, 4, 5, 4, 2], 210)).astype(kind)
+    frame = pd.DataFrame({"stars": stars, "y": np.resize(["a", "b", "a"], 210)})
+    (remark,) = nb.inspect(frame, "y").remarks
+    assert str(remark.said) == "levels from 1 to 5. If they are steps of a scale: features={'stars': Ordinal()}"
+    clf = nb.BayesianNB({"stars": nb.families.Ordinal()}).fit(frame[["stars"]], frame["y"])
+    assert clf.classifier_.schema.features["stars"].levels == ((1, 2, 3, 4, 5),)
+    mixed = stars.astype(object).where(np.arange(210) % 3 > 0, stars.astype(str))
+    assert "scale" not in str(nb.inspect(frame.assign(stars=mixed), "y"))
+
+
 def test_texts_of_several_words_that_repeat_are_proposed_as_words():
     parts = ["brake pads are worn", "the chain skips", "tyre is flat again", "rear brake squeals loudly", "gears slip"]
     notes = [f"{a}; {b}" for a in parts for b in parts]

@@ -699,7 +699,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
-        if share <= 0.01 or others.empty:
+        if others.empty or (share <= 0.01 and levels.get(value, 0) < 3):
             continue
         cure = ("--na", f"{name}={value}")
         found = {"share": _percent(share), "value": value, "na": _missing_in(name, value)}
@@ -708,7 +708,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             return
         # An age column may also reach 99, but the counts decrease gradually towards it.
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
-        if k > 20 and levels[value] > 3 * near.max():
+        if share > 0.01 and k > 20 and levels[value] > 3 * near.max():
             said = "{share} are {value}, far more than any value near it: if it means missing, {na}"
             yield Remark(name, Message(said, **found), option=cure)
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k

@@ -119,13 +119,11 @@ def test_compare_fits_a_screen_of_forty_lines_and_explains_the_row_that_surprise
     assert len(lines) <= 40
     assert lines[-1] == "bayesnb fit heights --target gender --dependence none -o heights.bayesnb"
     X, y = datasets.heights()
-    # Each row is left out by refitting; the plug-in is that at the maximum of the likelihood.
+    # Each row is left out by refitting.
     left_out = {row: (X.drop(index=row), y.drop(index=row)) for row in X.index}
-    given = {
-        row: BayesianNB(estimate="mle").fit(*rest).predict_proba(X.loc[[row]])[0] for row, rest in left_out.items()
-    }
+    given = {row: BayesianNB().fit(*rest).predict_proba(X.loc[[row]])[0] for row, rest in left_out.items()}
     worst = min(given, key=lambda row: given[row][int(y[row] == "male")])
-    proba = BayesianNB().fit(*left_out[worst]).predict_proba(X.loc[[worst]])[0]
+    proba = given[worst]
     predicted = ("female", "male")[proba.argmax()]
     row = f"on row {worst} (counted from 0), left out of the fit"
     said = f"{row}: {predicted}: probability {proba.max():.3f} (89% interval: "

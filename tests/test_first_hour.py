@@ -359,3 +359,27 @@ def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_se
         "missing",
         "column 'rooms': 1 of 2 rows holds a level never seen (12), counted as missing",
     ]
+
+
+def test_a_few_cells_far_beyond_all_others_are_named_as_a_code_for_missing_instead_of_as_a_skewed_column():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(51, 12, 600).round().clip(18, 90)})
+    y = np.where(X["age"] > 51, "no", "yes")
+    X.loc[rng.choice(600, 5, replace=False), "age"] = 999
+    said = str(inspect(X, y))
+    assert "are 999: if it means missing" in said
+    assert "log-normal" not in said.lower()
+    assert "lognormal" not in said.lower()
+
+
+def test_the_most_surprising_row_is_that_of_full_bayes_even_if_a_plug_in_gives_probability_0():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"x": rng.normal(size=80), "level": ["rare", *["common"] * 79]})
+    y = (X["x"] + 0.5 * rng.normal(size=80) > 0).map({True: "b", False: "a"})
+    compared = comparison(BayesianNB(), X, y)
+    assert compared.table.loc["mle", "log_loss"] == np.inf
+    own = [
+        BayesianNB().fit(X.drop(index=i), y.drop(index=i)).predict_proba(X.loc[[i]])[0, int(y[i] == "b")]
+        for i in range(80)
+    ]
+    assert compared.most_surprising == np.argmin(own) != 0

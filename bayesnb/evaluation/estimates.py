@@ -71,8 +71,10 @@ class Comparison:
 
     @property
     def most_surprising(self) -> int:
-        """The position of the held-out row whose true class is least probable under the first estimate."""
-        row = int(own(log_proba_of(next(iter(self.answers.values()))), self.codes).argmin())
+        """The position of the held-out row whose true class is least probable under naive Bayes."""
+        # Plug-ins give probability 0 to the classes of many rows, and the first of these is no more surprising.
+        answer = self.answers.get("predictive", next(iter(self.answers.values())))
+        row = int(own(log_proba_of(answer), self.codes).argmin())
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:

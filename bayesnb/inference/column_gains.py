@@ -99,8 +99,9 @@ def _error(gains: Array) -> float:
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
-    named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())
-    said = Message("The most informative columns by themselves: {named}.", named=named)
+    gains = telling["alone"].head(3)
+    named = ", ".join(f"{name} ({gain:.{2 if gain >= 0.095 else 3}f} nats)" for name, gain in gains.items())
+    said = Message("Measurably informative by themselves: {named}.", named=named)
     if telling.empty:
         said = Message("No column is measurably informative by itself.")
     if harmful.empty:

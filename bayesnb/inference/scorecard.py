@@ -53,7 +53,7 @@ class HeldOut:
     def __str__(self) -> str:
         said = {
             "loo": "exact leave-one-out", "inside": "the five folds inside its fit",
-            "once": "one fit without them", "given": "held-out rows",
+            "once": "one fit without them", "given": "the given rows, taken to be new to the model",
             "learned": "the rows that the model has learned",
         }.get(self.by, f"{self.by}-fold cross-validation")  # fmt: skip
         return said if self.rows is None else f"{said} of {self.rows:,} rows drawn at random"

@@ -699,6 +699,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
+        # One or two such cells may be typing errors.
         if others.empty or (share <= 0.01 and levels.get(value, 0) < 3):
             continue
         cure = ("--na", f"{name}={value}")

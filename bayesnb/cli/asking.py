@@ -70,7 +70,8 @@ def explain(
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    with counted_from(int(row) if row is not None and row.isdecimal() else 0):
+    at = int(row) if row is not None and row.isdecimal() else None
+    with counted_from(at or 0):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
@@ -83,7 +84,7 @@ def explain(
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
-        place = f"{at_row(row).capitalize()}: " if row is not None and row.isdecimal() else "The row "
+        place = "The row " if at is None else f"{at_row(at).capitalize()}: "
         named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
         table, *notes = ledger(contributions, unit)
         more = [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]

@@ -101,13 +101,8 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: EstimatorParameters) -> Schema:
-        table, features, readings, reasons = (
-            self.table,
-            settings.features,
-            readings_in(self.table, settings.features),
-            {},
-        )
-        if readings:
+        table, features, reasons = self.table, settings.features, {}
+        if readings := readings_in(table, features):
             table = through(table, readings)
         if features is not None:
             asked = as_read(readable(table, features), readings)

@@ -180,10 +180,8 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
             if looks_like_identifier(seen, rows):
                 if kind == "specified":
                     continue
-                said = (
-                    "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it "
-                )
-                said += "out, or name its family, as {cure}, or 'text' for its words"
+                said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "
+                said += "it out, or name its family, as {cure}, or 'text' for its words"
                 among = f"{rows:,.10g} rows" if rows >= seen else f"rows of weight {rows:,.10g}"
                 cure = Cure("features", "Categorical", column)
                 yield Message(said, column=column, levels=seen, among=among, cure=cure), IdentifierWarning

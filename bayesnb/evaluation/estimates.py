@@ -207,8 +207,7 @@ class Comparison:
             lines[name] = {f"{s}{end}": float(card.loc[s, column]) for s in SHOWN for end, column in ends.items()}
             lines[name] |= {key: float(line[key]) for key in ("difference", "se_difference")}
             lines[name]["regret"] = float(line.get("regret", np.nan))
-            log_p = own(log_proba_of(self.answers[name]), self.codes)
-            lines[name]["impossible"] = float(np.isneginf(log_p).sum())
+            lines[name]["impossible"] = float(self.never(name))
         frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
         frame.attrs["prob"] = self.prob
         return frame

@@ -307,17 +307,17 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
             "feature_costs are subtracted from what an answer saves, and without costs there is no saving: pass costs "
             "as for decide, in the same unit"
         )
-    paid = dict(feature_costs)
-    for name, price in paid.items():
+    given = dict(feature_costs)
+    for name, cost in given.items():
         if name not in classifier.schema.names:
             raise ValueError(
                 f"feature_costs: column {name!r} was not fitted; the columns are {list(classifier.schema.names)}"
             )
-        if not isinstance(price, Real) or isinstance(price, bool) or not np.isfinite(float(price)):
-            raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {price!r}")
-    if missing := [name for name in asked if name not in paid]:
+        if not isinstance(cost, Real) or isinstance(cost, bool) or not np.isfinite(float(cost)):
+            raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {cost!r}")
+    if missing := [name for name in asked if name not in given]:
         raise ValueError(f"feature_costs: Expected the cost of each missing column; got none for {missing[0]!r}")
-    return [float(paid[name]) for name in asked]
+    return [float(given[name]) for name in asked]
 
 
 @question(

@@ -101,6 +101,7 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
     gains = telling["alone"].head(3)
     named = ", ".join(f"{name} ({gain:.{2 if gain >= 0.095 else 3}f} nats)" for name, gain in gains.items())
+    named += f" and {len(telling) - len(gains)} more" * (len(telling) > len(gains))
     said = Message("Measurably informative by themselves: {named}.", named=named)
     if telling.empty:
         said = Message("No column is measurably informative by itself.")

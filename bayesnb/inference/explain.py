@@ -452,8 +452,8 @@ def explain(
     # Averaging is no parameter, and few draws of an average may belong to the member of an entry.
     averages = classifier.dependence is not None and classifier.dependence.spec.average
     entry = found.index.get_level_values("entry")
-    none = (entry == AVERAGING) | (averages & (found["lower"] == found["upper"]) & ~found["missing"] & (entry != PRIOR))
-    found.loc[none & np.isfinite(found["lower"]), ["lower", "upper"]] = np.nan
+    alone = averages & (found["lower"] == found["upper"]) & ~found["missing"] & (entry != PRIOR)
+    found.loc[((entry == AVERAGING) | alone) & np.isfinite(found["lower"]), ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name

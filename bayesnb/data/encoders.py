@@ -62,10 +62,10 @@ class Origin:
     """Why a column has its family.
 
     ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
-    "gaps" if the column flags the missing cells of another column. If the type of the values decided the family,
-    ``kind`` is this type, or "nothing" if there are no values. ``detail`` describes the bins of a column, or names the
-    column whose missing cells are flagged. ``best_by`` is the compared score, "evidence" or "class". ``ahead`` is the
-    score minus the score of the runner-up ``second``, in nats.
+    "gaps" if the column flags the missing cells of another column. Otherwise ``kind`` is the type of the values, which
+    decided the family; "nothing" means no values. ``detail`` describes the bins of a column, or names the column whose
+    missing cells are flagged. ``best_by`` is the compared score, "evidence" or "class". ``ahead`` is the score minus
+    the score of the runner-up ``second``, in nats.
     """
 
     kind: OriginKind

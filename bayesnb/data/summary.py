@@ -48,9 +48,9 @@ from bayesnb.wording import RefusedError, Spelled
 class Summary:
     """The summary of some rows; ``a + b`` is the summary of the rows of a and b.
 
-    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds the levels
-    declared by each categorical column; ``None`` if a column declares no levels, or different levels in different
-    parts. ``named`` holds the classes declared by the label types.
+    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` maps each
+    categorical column to its declared levels, or to ``None`` if no levels are declared or the parts differ. ``named``
+    holds the classes declared by the label types.
     """
 
     schema: Schema

@@ -206,8 +206,8 @@ def _held_out(
     """Predict held-out rows by each member of a model average.
 
     For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class by
-    class; copies of a row may be in different folds. Two rows of a class share a fold if they differ only in column
-    names, level names or signs.
+    class; copies of a row may be in different folds. Rows of a class share a fold if renaming columns or levels, or
+    negating numeric columns, makes them equal.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)

@@ -120,9 +120,7 @@ class Comparison:
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """The increase in log loss of a plug-in over full Bayes, on the held-out rows and in expectation under the
-        model.
-        """
+        """A plug-in's excess log loss over full Bayes: on held-out rows, and expected if the model is right."""
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
         never = self.never(name)

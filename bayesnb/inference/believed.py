@@ -207,7 +207,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features for which the log-likelihood of each cell is drawn instead of the parameters."""
+        """Features whose parameters are not drawn, only the log-likelihood of each cell."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -237,7 +237,7 @@ class Believed:
 
         The result holds the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard errors, with
         shape (row, 2, 3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011).
-        If draws are conditioned on the row, exp(``log_p``) replaces the mean of the draws, (row, class).
+        If draws are conditioned on the row, exp(``log_p``) of shape (row, class) replaces their mean.
         """
 
         def given_row(p: Array, rows: slice) -> Array:

@@ -204,7 +204,7 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """P(log-odds < ``at``), or the Φ(``aim``) quantile of the log-odds if ``at`` is None, (point, row)."""
+        """The Φ(``aim``) quantile of the log-odds, or P(log-odds < ``at``) if ``at`` is given, (point, row)."""
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
         # step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if

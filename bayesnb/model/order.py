@@ -93,7 +93,7 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """Return one combined key per code, from the rows with this code.
+        """For each code, combine the keys of the rows with this code.
 
         In ``codes`` (row,), -1 marks a missing cell.
         """
@@ -105,7 +105,7 @@ class Order:
         """Draw at most ``most`` rows in random order; return the position, weight and rank of each drawn row.
 
         If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
-        equal rank alike. Renaming columns or levels, or negating numeric columns, would make such rows equal.
+        equal rank alike. Such rows differ at most in column names, level names or signs.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

@@ -122,7 +122,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """Derivatives of the log integrand in μ: σ times the first, and -σ² times the second, (λ,)."""
+        """First and second derivatives of the log integrand in μ, times σ and -σ²; each (λ,)."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):

@@ -9,13 +9,38 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from bayesnb.data.arrow import marks_in
+from bayesnb.data.choice import best_in_order, best_parts, better_rounded
+from bayesnb.data.columns import Column
+from bayesnb.data.derived import derived
+from bayesnb.data.readings import (
+    Bounded,
+    Date,
+    Joined,
+    alike_in,
+    default_reading,
+    nearly_bounded,
+    recognised,
+    recognised_in,
+    slips_in,
+    texts_of,
+    units_of,
+)
+from bayesnb.data.rows import few_rows
+from bayesnb.data.specifications import parsed
+from bayesnb.data.tables import Table
+from bayesnb.data.targets import few_classes, looks_like_no_class
+from bayesnb.data.text import are_sentences, mostly_sentences
+from bayesnb.data.warned import IN_CLASS, looks_like_identifier, named_as_key, spelled_apart
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayesnb.data.csv_reader import CsvLayout
-    from bayesnb.statistics.membership import Labels
+
 
 LOOKED_AT = 50_000
 """The number of rows that the rules examine; a larger table is sampled at random."""
@@ -122,8 +147,6 @@ class Findings:
     @property
     def table(self) -> pd.DataFrame:
         """One row per finding: the ``column``, the ``finding``, and whether it is ``serious``."""
-        import pandas as pd
-
         rows = [(remark.column, written(_in_python(remark)), remark.serious) for remark in self.remarks]
         return pd.DataFrame(rows, columns=["column", "finding", "serious"])
 
@@ -135,8 +158,6 @@ class Findings:
     @property
     def features(self) -> dict[Any, Any]:
         """The recommended families and readings by column, for :class:`bayesnb.BayesianNB`."""
-        from bayesnb.data.specifications import parsed
-
         words: dict[Any, str] = {}
         for remark in self.remarks:
             if not remark.families or remark.asks or remark.column in self.drop:
@@ -220,10 +241,6 @@ def together(remarks: Iterable[Remark]) -> list[Remarks]:
 
 
 def _frame_of(X: Any) -> pd.DataFrame:
-    import pandas as pd
-
-    from bayesnb.data.tables import Table
-
     table = Table.of(X)
     return table.source if table.named else pd.DataFrame(table.source, columns=list(table.names))
 
@@ -264,8 +281,6 @@ def inspect(X: Any, y: Any = None) -> Findings:
     sex: levels in several spellings, 'F' = 'f': features={'sex': Joined()}
     >>> clf = nb.BayesianNB(found.features).fit(found.mended(X), y)
     """
-    from bayesnb.data.tables import Table
-
     table = Table.of(X)
     frame = _frame_of(table)
     target: Any = y if isinstance(y, str) else None
@@ -275,18 +290,14 @@ def inspect(X: Any, y: Any = None) -> Findings:
     if y is not None and target is None:
         target = CLASS
         frame = frame.assign(**{CLASS: list(y)})
-    rows = len(frame)
-    frame = looked_at(frame)
     declares = [name for name in table.names if table.column(name).declared is not None]
-    return Findings(tuple(examine(frame.reset_index(drop=True), target, rows, declares=declares)), target)
+    return Findings(tuple(examine(frame.reset_index(drop=True), target, len(frame), declares=declares)), target)
 
 
 def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows to examine."""
     if len(frame) <= LOOKED_AT:
         return frame
-    from bayesnb.data.rows import few_rows
-    from bayesnb.data.tables import Table
 
     return frame.iloc[few_rows(Table.of(frame), LOOKED_AT, 0)]
 
@@ -305,8 +316,7 @@ def examine(
     missing. ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose
     categorical types declare their levels.
     """
-    from pandas.api import types
-
+    frame = looked_at(frame)
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
     whole, (frame, kinds, found) = frame, _read(frame, target, declares)
@@ -349,13 +359,6 @@ def examine(
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
-    import numpy as np
-    import pandas as pd
-
-    from bayesnb.data.choice import best_parts
-    from bayesnb.data.columns import Column
-    from bayesnb.data.readings import Bounded, Choices, Date, Number, default_reading, open_in, recognised_in, texts_of
-    from bayesnb.statistics.membership import Labels
 
     found: list[Remark] = []
     kinds: dict[str, pd.Series] = {}
@@ -372,47 +375,28 @@ def _read(
         elif reading is None:
             cures = tuple(Cure("features", each.spelled, name) for each in readings)
             texts = texts_of(column)
-            what = open_in(texts, readings) if isinstance(readings[0], Date) else "the decimal mark"
             said = Message(
                 "{what}, such as {value!r}, which leave {open} open, so they are read as levels: {cures}",
-                what=readings[0].said, value=texts[0], open=what, cures=cures,
+                what=readings[0].said, value=texts[0], open=readings[0].left_open(texts, readings), cures=cures,
             )  # fmt: skip
             found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
-        elif isinstance(reading, Number):
-            cells = reading.read(column)[name]
-            said = "percent signs, read as the numbers before them" if reading.unit == "%" else reading.said
-            found.append(Remark(name, said))
-            frame = frame.copy(deep=False)
-            frame[name] = cells
-        elif isinstance(reading, Bounded):
-            cells, numbers = reading.read(column).values()
-            frame, kinds[name] = frame.copy(deep=False), pd.Series(cells, frame.index)
-            frame[name] = numbers
-            found += _marked(name, kinds[name])
-            found.append(Remark(name, f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"))
-        elif isinstance(reading, Choices):
-            n, first = len(reading.options), f"{name}={reading.options[0]}"
-            said = f"several choices per cell, read as {n} columns of 0 and 1, such as {first!r}"
-            found.append(Remark(name, said))
-            frame = frame.drop(columns=name)
         else:
-            parts: tuple[Any, ...] = reading.parts
-            if target is not None and target in frame.columns and (held := frame[target].notna().to_numpy()).any():
-                codes, labels = pd.factorize(frame[target][held])
-                cells = Column(name, column.values[held].reset_index(drop=True), column.declares)
-                parts = best_parts(cells, reading, Labels(codes, np.ones(len(codes)), len(labels)))
-            unit = "hours" if reading.format == "time" else "days since 1970-01-01"
-            cure = Cure("features", Date(*parts, format=reading.format).spelled, name)
-            said = Message("{what}, read as {unit}", what=reading.said, unit=unit)
-            if parts != reading.parts:
-                said = Message(
-                    "{what}, read as {unit}; other parts predict better: {cure}",
-                    what=reading.said,
-                    unit=unit,
-                    cure=cure,
-                )
-            found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
-            frame = frame.drop(columns=name)
+            said, cures, (numbers, own_kinds) = reading.read_as(name), (), reading.numbers(column)
+            if isinstance(reading, Date) and target is not None and target in frame.columns:
+                parts = best_parts(column, reading, frame[target])
+                if parts != reading.parts:
+                    cures = (Cure("features", Date(*parts, format=reading.format).spelled, name),)
+                    said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
+            if own_kinds is not None:
+                kinds[name] = pd.Series(own_kinds, frame.index)
+                found += _marked(name, kinds[name])
+                said = f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"
+            found.append(Remark(name, said, cures=cures))
+            if numbers is None:
+                frame = frame.drop(columns=name)
+            else:
+                frame = frame.copy(deep=False)
+                frame[name] = numbers
     return frame, kinds, found
 
 
@@ -425,8 +409,6 @@ def _kinds(cells: pd.Series) -> str:
 
 
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
-    from bayesnb.data.readings import recognised
-
     held = values.dropna()
     texts = held[held.map(lambda cell: isinstance(cell, str))].astype(object).str.strip()
     counts = texts[texts.str.lower().isin(MARKS)].value_counts() if len(texts) else texts
@@ -450,8 +432,6 @@ def _are_codes(levels: Iterable[str]) -> bool:
 
 
 def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    from pandas.api import types
-
     for name in frame.columns:
         if name == target or types.is_numeric_dtype(frame[name]) or not frame[name].isna().any():
             continue
@@ -462,8 +442,6 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    from bayesnb.data.readings import Bounded, nearly_bounded, recognised, texts_of, units_of
-
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
         cure = Cure("features", Bounded().spelled, name)
         one = {"numbers": "number", "bounds": "bound", "texts": "text"}
@@ -499,11 +477,6 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     """Read markers as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
-    import pandas as pd
-    from pandas.api import types
-
-    from bayesnb.data.arrow import marks_in
-
     if not marks:
         return frame
     found = {}
@@ -524,8 +497,6 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
 
 
 def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
-    from pandas.api import types
-
     name, held = values.name, values.dropna()
     if held.empty:
         yield Remark(name, "no row has a value", drop=True)
@@ -544,9 +515,6 @@ def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
-    from bayesnb.data.text import are_sentences, mostly_sentences
-    from bayesnb.data.warned import looks_like_identifier
-
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
     if (order := _order(levels.index)) is not None:
@@ -591,41 +559,16 @@ MANY_LEVELS = 20
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
-    from bayesnb.data.readings import Joined, spellings
-    from bayesnb.data.warned import MOST_SPELLED
-
     counts = {str(level): int(n) for level, n in levels.items()}
-    groups = {level: own for level, own in spellings(counts).items() if len(own) > 1}
-    slips = _slips(counts) if len(counts) <= MOST_SPELLED else {}
+    groups, slips = alike_in(counts), slips_in(counts)
     if not groups and not slips:
         return None
     cure = Cure("features", Joined(slips).spelled, name)
-    alike = [" = ".join(map(_short, own)) for own in groups.values()]
+    alike = [" = ".join(map(_short, own)) for own in groups]
     alike += [f"{_short(slip)} for {_short(level)}" for slip, level in slips.items()]
     more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
     said = Message("levels in several spellings, {alike}: {cure}", alike=", ".join(alike[:3]) + more, cure=cure)
     return Remark(name, said, True, cures=(cure,))
-
-
-def _slips(counts: dict[str, int]) -> dict[str, str]:
-    """Map each rare level to a level that is one typing error away and at least twenty times as frequent."""
-    common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
-    found = {}
-    for slip, n in counts.items():
-        letters = len(slip) >= 5 and not any(letter.isdigit() for letter in slip)
-        near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
-        if near:
-            found[slip] = near[0]
-    return found
-
-
-def _one_slip(a: str, b: str) -> bool:
-    if abs(len(a) - len(b)) > 1 or a == b:
-        return False
-    start = next((k for k, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), min(len(a), len(b)))
-    rest, other = a[start:], b[start:]
-    swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
-    return swapped or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
@@ -647,30 +590,8 @@ SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
 
-def _labels(labels: pd.Series) -> Labels | None:
-    """The classes of the labelled rows; ``None`` if there is one class, or too many."""
-    import numpy as np
-    import pandas as pd
-
-    from bayesnb.data.warned import looks_like_no_class
-    from bayesnb.statistics.membership import Labels
-
-    codes, classes = pd.factorize(labels)
-    codes = codes[codes >= 0]
-    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)):
-        return None
-    return Labels(codes, np.ones(len(codes)), len(classes))
-
-
 def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
-    from bayesnb.data.choice import best_in_order
-    from bayesnb.data.columns import Column
-
-    held, known = held[labels.notna().to_numpy()].reset_index(drop=True), _labels(labels)
-    if known is None:
-        return None
-    order = tuple(range(int(held.min()), int(held.max()) + 1))
-    if not best_in_order(Column(held.name, held), order, known):
+    if (order := best_in_order(held, labels)) is None:
         return None
     cure = Cure("features", ("Ordinal", order), held.name)
     said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
@@ -678,8 +599,6 @@ def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
 
 
 def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
-    from bayesnb.data.warned import named_as_key
-
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
@@ -745,19 +664,7 @@ MOST_STEPS = 60
 
 
 def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
-    from bayesnb.data.choice import better_rounded
-    from bayesnb.data.columns import Column
-    from bayesnb.families import Rounded
-    from bayesnb.inference.predictive_checks import rounding
-
-    held, known = held[labels.notna().to_numpy()].reset_index(drop=True), _labels(labels)
-    x = held.to_numpy(float)
-    unit = float(f"{rounding(x)[0]:.9g}")
-    if known is None or not unit:
-        return None
-    if Rounded(unit=unit).accepts.invalid(x).any() or not held.groupby(known.codes).std().min() < 1.5 * unit:
-        return None
-    if not better_rounded(Column(held.name, held), unit, known):
+    if (unit := better_rounded(held, labels)) is None:
         return None
     word = f"{unit:.9g}"
     cure = Cure("features", Spelled(f"Rounded(unit={word})", f"rounded:{word}"), held.name)
@@ -775,8 +682,6 @@ def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    import pandas as pd
-
     first: dict[bytes, Any] = {}
     for name in sorted(frame.columns, key=lambda name: name != target):
         codes, levels = pd.factorize(frame[name])
@@ -829,16 +734,10 @@ MOST_ROWS = 5_000
 
 
 def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    import numpy as np
-
-    from bayesnb.data.derived import derived
-    from bayesnb.data.rows import few_rows
-    from bayesnb.data.tables import Table
-
     frame = frame[frame[target].notna()]
     if len(frame) > MOST_ROWS:
         frame = frame.iloc[few_rows(Table.of(frame), MOST_ROWS, 0)]
-    if (labels := _labels(frame[target])) is None:
+    if (labels := few_classes(frame[target])) is None:
         return
     numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in frame if name != target}
     for one in derived(numbers, labels):
@@ -853,16 +752,11 @@ def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _target(labels: pd.Series) -> Iterator[Remark]:
-    from pandas.api import types
-
-    from bayesnb.data.warned import IN_CLASS, MOST_SPELLED, looks_like_no_class, spelled_apart
-
     counts = {} if types.is_numeric_dtype(labels) else dict(sorted(labels.map(str).value_counts().items()))
     yield from (Remark(labels.name, said, True) for said in spelled_apart(counts))
-    if len(counts) <= MOST_SPELLED:
-        for slip, label in [*_slips(counts).items()][:3]:
-            said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
-            yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
+    for slip, label in [*slips_in(counts).items()][:3]:
+        said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
+        yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         yield Remark(

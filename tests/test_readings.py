@@ -16,7 +16,6 @@ from bayesnb.data.columns import Column
 from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine
-from bayesnb.statistics.membership import Labels
 from bayesnb.wording import RefusedError
 
 
@@ -276,9 +275,9 @@ def test_the_parts_of_a_date_that_predict_better_are_found_by_leave_one_out():
     days = pd.to_datetime(
         {"year": rng.integers(2015, 2025, 400), "month": np.where(y, 7, rng.integers(1, 13, 400)), "day": 3}
     )
-    column, labels = Column("d", days), Labels(y, np.ones(400), 2)
-    assert best_parts(column, default_reading(column), labels) == ("month",)
-    assert best_parts(column, default_reading(column), Labels(rng.permutation(y), np.ones(400), 2)) == ("elapsed",)
+    column = Column("d", days)
+    assert best_parts(column, default_reading(column), pd.Series(y)) == ("month",)
+    assert best_parts(column, default_reading(column), pd.Series(rng.permutation(y))) == ("elapsed",)
 
 
 def test_inspect_names_each_reading_and_asks_only_what_the_cells_leave_open():

@@ -14,7 +14,6 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import opened, watched
-from bayesnb.findings import marks_of, together
 from bayesnb.wording import Message
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ def inspect(
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled
+    from bayesnb.findings import marks_of, together
 
     if data != "-" and is_model(data):
         return _model(data, everything, layout)

@@ -15,7 +15,6 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.findings import LOOKED_AT, Remark, examine, looked_at, without
 from bayesnb.wording import Message, RefusedError, meant
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
     from bayesnb.data.targets import Target
+    from bayesnb.findings import Remark
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
 
@@ -84,6 +84,7 @@ class Opened:
         """Remarks about columns whose type no family supports, such as lists in Parquet."""
         from bayesnb.data.columns import NoFamilyError
         from bayesnb.data.readings import is_temporal
+        from bayesnb.findings import Remark
 
         found = []
         typed = self.file is not None and not self.file.layouts  # Columns of other files contain numbers or text.
@@ -99,8 +100,10 @@ class Opened:
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """Findings about the columns, from all rows or a sample."""
+        from bayesnb.findings import examine
+
         layouts = () if self.file is None else self.file.layouts
-        remarks = examine(looked_at(frame), target, rows, layouts)
+        remarks = examine(frame, target, rows, layouts)
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
@@ -140,6 +143,8 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     if data.replace("_", "-") in datasets.names() or (
         data != "-" and "." not in data and "/" not in data and not Path(data).exists()
     ):
+        from bayesnb.findings import without
+
         X, y = datasets.load(data)
         found = Opened(data.replace("_", "-"), without(X.assign(**{y.name: y}), format.na), None, settings)
     else:
@@ -274,5 +279,6 @@ def _times(weight: pd.Series) -> pd.Series:
 def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], Table]]:
     """Return the parts of a table, and a function that samples its rows once all parts have been read."""
     from bayesnb.data.rows import drawn
+    from bayesnb.findings import LOOKED_AT
 
     return drawn(table.tables(), LOOKED_AT, seed=0)

@@ -78,6 +78,18 @@ class Reading(ABC):
     def said(self) -> str:
         """The plural noun for the cells in messages, such as "dates"."""
 
+    def read_as(self, column: Any) -> str:
+        """How ``inspect`` describes a column of this reading."""
+        return self.said
+
+    def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
+        """The property of the texts in which the readings differ, or "" (none)."""
+        return "the decimal mark"
+
+    def numbers(self, column: Column) -> tuple[Any, Any]:
+        """The numbers of a column, and the kinds of its cells; ``None`` if there are none."""
+        return None, None
+
     def applies(self, column: Column) -> bool:
         return True
 
@@ -131,6 +143,12 @@ class Number(Reading):
     @property
     def said(self) -> str:
         return f"numbers in {self.unit}" if self.unit else "numbers"
+
+    def read_as(self, column: Any) -> str:
+        return "percent signs, read as the numbers before them" if self.unit == "%" else self.said
+
+    def numbers(self, column: Column) -> tuple[Any, Any]:
+        return self.read(column)[column.name], None
 
     def applies(self, column: Column) -> bool:
         return column.kind == "text"
@@ -244,6 +262,10 @@ class Bounded(Reading):
     @property
     def said(self) -> str:
         return "numbers and bounds"
+
+    def numbers(self, column: Column) -> tuple[Any, Any]:
+        kinds, numbers = self.read(column).values()
+        return numbers, kinds
 
     def resolved(self, column: Column) -> Bounded:
         if self.resolves:
@@ -447,6 +469,13 @@ class Date(Reading):
     def said(self) -> str:
         return "times of day" if self.format == "time" else "dates"
 
+    def read_as(self, column: Any) -> str:
+        return f"{self.said}, read as {'hours' if self.format == 'time' else 'days since 1970-01-01'}"
+
+    def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
+        of_day = "the order of day and month"
+        return of_day if len(readings) > 1 else "the century" if any(map(_is_short, texts)) else ""
+
     def shown(self, column: Any, name: Any, cells: Sequence[Any]) -> Sequence[Any]:
         elapsed = "elapsed" in self.parts and name == self.names(column)[0]
         if not elapsed or np.asarray(cells).dtype.kind != "f":  # binned cells are shown as intervals
@@ -475,7 +504,7 @@ class Date(Reading):
         if not forms:
             said = "and not all of its cells are dates or times of one format: mend them, or read it as levels"
         cures = (Cure("features", self.of_fields(self.parts, form).spelled, column.name) for form in forms)
-        value, what = next(iter(texts), column.dtype), open_in(texts, forms)
+        value, what = next(iter(texts), column.dtype), self.left_open(texts, forms)
         raise RefusedError(
             "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,)
         )
@@ -601,11 +630,6 @@ def formats_of(texts: Collection[str]) -> list[str]:
     return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
 
 
-def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """The ambiguous property of these dates: the order of day and month, the century, or "" (none)."""
-    return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
-
-
 def _is_short(text: str) -> bool:
     found = SHAPES["dmy"].fullmatch(text.strip()) or SHAPES["mdy"].fullmatch(text.strip())
     return found is not None and len(found["y"]) == 2
@@ -666,6 +690,10 @@ class Choices(Reading):
     @property
     def said(self) -> str:
         return "choices"
+
+    def read_as(self, column: Any) -> str:
+        first = f"{column}={self.options[0]}"
+        return f"several choices per cell, read as {len(self.options)} columns of 0 and 1, such as {first!r}"
 
     def resolved(self, column: Column) -> Choices:
         if self.resolves:
@@ -731,6 +759,38 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
     return {max(" ".join(text.split()) for text in group): group for group in found.values()}
+
+
+def alike_in(texts: Iterable[str]) -> list[list[str]]:
+    """Groups of texts that differ only in case, spaces and Unicode form."""
+    return [group for group in spellings(texts).values() if len(group) > 1]
+
+
+MOST_SPELLED = 500
+"""The largest number of levels that are compared with each other for different spellings."""
+
+
+def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
+    """Map each rare level to a level that is one typing error away and at least twenty times as frequent."""
+    if len(counts) > MOST_SPELLED:
+        return {}
+    common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
+    found = {}
+    for slip, n in counts.items():
+        letters = len(slip) >= 5 and not any(letter.isdigit() for letter in slip)
+        near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
+        if near:
+            found[slip] = near[0]
+    return found
+
+
+def _one_slip(a: str, b: str) -> bool:
+    if abs(len(a) - len(b)) > 1 or a == b:
+        return False
+    start = next((k for k, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), min(len(a), len(b)))
+    rest, other = a[start:], b[start:]
+    swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
+    return swapped or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bayesnb.data.arrow import in_memory
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
+from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"
@@ -332,3 +333,15 @@ def _as_if_none_were_missing(distinct: Array) -> Array:
         # They are floats only because other labels are missing.
         distinct = distinct.astype(np.int64)
     return distinct
+
+
+def looks_like_no_class(classes: int, rows: float) -> bool:
+    """Whether ``y`` has too many distinct values for class labels."""
+    return classes > 20 and classes > rows / 10
+
+
+def few_classes(labels: pd.Series) -> Labels | None:
+    """The classes of the labelled rows; ``None`` if there is one class, or too many."""
+    codes, classes = pd.factorize(labels)
+    codes = codes[codes >= 0]
+    return None if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) else Labels.of(codes, len(classes))

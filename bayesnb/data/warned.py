@@ -12,9 +12,10 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
-from bayesnb.data.readings import are_mostly_measured, spellings
+from bayesnb.data.readings import MOST_SPELLED, alike_in, are_mostly_measured
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
+from bayesnb.data.targets import looks_like_no_class
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
@@ -166,11 +167,6 @@ def looks_like_identifier(levels: int, rows: float) -> bool:
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
-def looks_like_no_class(classes: int, rows: float) -> bool:
-    """Whether ``y`` has too many distinct values for class labels."""
-    return classes > 20 and classes > rows / 10
-
-
 def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:
     """Warnings about identifiers and about mostly numeric columns read as levels."""
     for name, feature in schema.features.items():
@@ -266,16 +262,13 @@ class ClassSpellingsWarning(TableRemark):
     """
 
 
-MOST_SPELLED = 500
-"""The largest number of levels that are compared with each other for different spellings."""
-
 IN_CLASS = Spelled("y", "the table, because joined is for other columns")
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
     """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
-    alike = [own for own in spellings(texts).values() if len(own) > 1] if len(texts) <= MOST_SPELLED else []
+    alike = alike_in(texts) if len(texts) <= MOST_SPELLED else []
     y = Spelled("y, as with y.str.strip().str.lower()", IN_CLASS.command)
     said = "the classes {alike} differ only by case or blanks: correct them in {y}"
     return [Message(said, alike=", ".join(map(repr, own)), y=y) for own in alike[:3]]

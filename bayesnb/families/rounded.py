@@ -181,3 +181,19 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         m = before.m + before.low
         empty = RoundedNormal(m, before.kappa, before.a, before.b, unit, middle, nothing, nothing)
         return empty.plus(np.broadcast_to(value[:1], count.shape), 0.0 * count)
+
+
+def rounding(x: Array) -> tuple[float, float]:
+    """The rounding unit and the smallest number; (0, 0) if the numbers were not rounded.
+
+    The unit is the smallest distance between two different numbers, if all distances are multiples of it.
+    """
+    values = np.unique(x[~np.isnan(x)])
+    if len(values) < 2:
+        return 0.0, 0.0
+    steps = np.diff(values)
+    unit = float(steps.min())
+    apart = steps / unit
+    # In a step of more than a million units, rounding errors hide whether it is a whole number of units.
+    whole = (np.abs(apart - np.rint(apart)) < 1e-3) | (apart > 1e6)
+    return (unit, float(values[0])) if whole.all() and np.ptp(values) < 1e6 * unit else (0.0, 0.0)

@@ -14,6 +14,7 @@ from scipy.special import xlogy
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.families.columns import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES, dense_cells
+from bayesnb.families.rounded import rounding
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
@@ -69,22 +70,6 @@ class Checked:
             # Rounding must not make a positive number 0 or negative.
             steps = np.maximum(steps, np.floor(-self.origin / self.unit) + 1)
         return self.origin + steps * self.unit
-
-
-def rounding(x: Array) -> tuple[float, float]:
-    """The rounding unit and the smallest number; (0, 0) if the numbers were not rounded.
-
-    The unit is the smallest distance between two different numbers, if all distances are multiples of it.
-    """
-    values = np.unique(x[~np.isnan(x)])
-    if len(values) < 2:
-        return 0.0, 0.0
-    steps = np.diff(values)
-    unit = float(steps.min())
-    apart = steps / unit
-    # In a step of more than a million units, rounding errors hide whether it is a whole number of units.
-    whole = (np.abs(apart - np.rint(apart)) < 1e-3) | (apart > 1e6)
-    return (unit, float(values[0])) if whole.all() and np.ptp(values) < 1e6 * unit else (0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ import pandas as pd
 from pandas.api import types
 
 from bayesnb.data.arrow import marks_in
-from bayesnb.data.choice import best_in_order, best_parts, better_rounded
 from bayesnb.data.columns import Column
-from bayesnb.data.derived import derived
+from bayesnb.data.improving import best_in_order, best_parts, better_rounded, derived
 from bayesnb.data.readings import (
     Bounded,
     Date,

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import bayesnb as nb
-from bayesnb.data.derived import derived
+from bayesnb.data.improving import derived
 from bayesnb.statistics.membership import Labels
 from benchmarks.prediction import folds, load, table_names
 

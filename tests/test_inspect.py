@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.data.derived import derived
+from bayesnb.data.improving import derived
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import RefusedError
 from tests.conftest import run

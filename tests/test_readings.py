@@ -11,8 +11,8 @@ import pytest
 
 import bayesnb as nb
 from bayesnb import BayesianNB, deploy
-from bayesnb.data.choice import best_parts
 from bayesnb.data.columns import Column
+from bayesnb.data.improving import best_parts
 from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine

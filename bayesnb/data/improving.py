@@ -1,22 +1,32 @@
-"""Find differences and ratios of two columns that improve the predictions of naive Bayes."""
+"""Readings of a column, and differences and ratios of two columns, that improve the predictions of naive Bayes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import learned, left_out_score
+from bayesnb.data.choice import left_out_score
+from bayesnb.data.columns import Column
+from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
+from bayesnb.data.targets import few_classes
+from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.rates import Poisson
+from bayesnb.families.rounded import Rounded, rounding
+from bayesnb.families.trees import Ordinal
+from bayesnb.families.trials import Categorical
 from bayesnb.kernels.reading import extreme
+from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array
+from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
 
 GAIN = 20.0
@@ -117,5 +127,76 @@ def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Arra
     """log p(row, class | other rows) under Gaussians, and log p(class | other rows); both are (row, class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
-    posterior = learned(schema, data, labels)
+    posterior = _learned(schema, data, labels)
     return posterior.log_left_out(data, labels), posterior.only(()).log_left_out({}, labels)
+
+
+def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
+    """The parts of dates, such as the month, that predict the class best if the column is the only feature.
+
+    Sets of date parts are compared by the exact leave-one-out log score.
+    """
+    held = labels.notna().to_numpy()
+    if not held.any():
+        return date.parts
+    codes, classes = pd.factorize(labels[held])
+    column, known = replace(column, values=column.values[held].reset_index(drop=True)), Labels.of(codes, len(classes))
+    of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
+    table = Table.of(of_all.read(column))
+    names = {part: name for part, name in zip(of_all.parts, table.names, strict=True)
+             if (table.column(name).coded[0] != table.column(name).coded[0][0]).any()}  # fmt: skip
+    schema, data = Schema.infer(table).read(table, learn=True)
+    scores: dict[tuple[Part, ...], float] = {}
+    for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):
+        some = {names[part]: schema.features[names[part]] for part in parts}
+        scores[parts] = _score_of(replace(schema, features=some), {name: data[name] for name in some}, known)
+    best = max(scores.values(), default=0.0)
+    if scores.get(("elapsed",), -np.inf) >= best - 3:
+        return ("elapsed",)
+    return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
+
+
+def best_in_order(held: pd.Series, labels: pd.Series) -> tuple[int, ...] | None:
+    """The levels of a column of whole numbers if, used alone, it predicts the class best as ordered levels.
+
+    ``docs/how-to/choose-a-family.md`` describes the comparison.
+    """
+    held, known = _labelled(held, labels)
+    if known is None:
+        return None
+    order = tuple(range(int(held.min()), int(held.max()) + 1))
+    others = [Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])]
+    best, gaussian, *rest = (_score_as(family, held, known) for family in (Ordinal(order=order), *others))
+    return order if best > gaussian + 3 and best > max(rest) else None
+
+
+def better_rounded(held: pd.Series, labels: pd.Series) -> float | None:
+    """The rounding unit of numbers that predict the class better as intervals of this length than as a Gaussian."""
+    held, known = _labelled(held, labels)
+    x = held.to_numpy(float)
+    unit = float(f"{rounding(x)[0]:.9g}")
+    if known is None or not unit:
+        return None
+    rounded = Rounded(unit=unit)
+    if rounded.accepts.invalid(x).any() or not held.groupby(known.codes).std().min() < 1.5 * unit:
+        return None
+    return unit if _score_as(rounded, held, known) > _score_as(Gaussian(), held, known) + 3 else None
+
+
+def _labelled(held: pd.Series, labels: pd.Series) -> tuple[pd.Series, Labels | None]:
+    return held[labels.notna().to_numpy()].reset_index(drop=True), few_classes(labels)
+
+
+def _score_as(family: Family, held: pd.Series, labels: Labels) -> float:
+    table = Table.of({held.name: held})
+    return _score_of(*Schema.infer(table, {held.name: family}).read(table, learn=True), labels)
+
+
+def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
+    return left_out_score(_learned(schema, data, labels).log_left_out(data, labels), labels)
+
+
+def _learned(schema: Schema, data: Data, labels: Labels) -> Posterior:
+    """The posterior of naive Bayes under a uniform prior of the classes."""
+    model = schema.model(Dirichlet())
+    return model.posterior(model.statistics(data, labels, range(labels.n)))

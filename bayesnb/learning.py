@@ -130,13 +130,14 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     X = _beside(X, y, sample_weight)
     require_dependence(settings)
     if in_parts := streams(X):
-        learned, rows = _of_parts(settings, X, y, sample_weight)
-        made = updated(settings, None, learned, rows, target=y)
+        learned, rows, others = *_of_parts(settings, X, y, sample_weight), {"target": y}
     else:
         learned, rows, others = _of_rows(settings, X, y, sample_weight)
-        made = updated(settings, None, learned, rows, **others)
-        if made.em is None:
-            _warn_of_own_words(learned, rows)
+    made = believed(settings, None, learned, **others)
+    if settings.dependence is not None:
+        made = _with_exponents(settings, made, rows)
+    if not in_parts and made.em is None:
+        _warn_of_own_words(learned, rows)
     warn_of_table(learned.schema, learned.statistics, made.classes, None if in_parts else X)
     return made
 
@@ -232,19 +233,29 @@ def with_rows(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:
-    """The classifier after learning further rows."""
+    """The classifier after learning further rows.
+
+    The first rows determine the exponents and the cells of the terms. Later rows are counted in the same cells, and the
+    exponents stay fixed.
+    """
     X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
-    if before is None and streams(X):
+    if before is not None:
+        for part in _parts(settings, before, X, y, sample_weight):
+            learned = Learned.of(settings, before, part).naming(named)
+            before = believed(settings, before, Learned.by(settings, before) + learned)
+        return before
+    if streams(X):
         learned, rows = _of_parts(settings, X, y, sample_weight)
-        return updated(settings, None, learned.naming(named), rows, target=y)
-    for part in _parts(settings, before, X, y, sample_weight):
-        before = updated(settings, before, Learned.of(settings, before, part).naming(named), part)
-    return before
+        made = believed(settings, None, learned.naming(named), target=y)
+    else:
+        rows = labelled_rows(settings, X, y, sample_weight, None)
+        made = believed(settings, None, Learned.of(settings, None, rows).naming(named))
+    return made if settings.dependence is None else _with_exponents(settings, made, rows)
 
 
 def _parts(
-    settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
+    settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
     """Yield summaries if the table is streamed and needs no dependence counts, otherwise rows."""
     schema = _schema(settings, before)
@@ -273,20 +284,6 @@ def _named_by_user(classes: Any) -> Array:
     from sklearn.utils import column_or_1d
 
     return column_or_1d(classes)
-
-
-def updated(
-    settings: EstimatorParameters, before: Classifier | None, learned: Learned, rows: Any, **others: Any
-) -> Classifier:
-    """The classifier with ``learned`` added to everything that ``before`` has learned.
-
-    Without ``before``, the exponents and the cells of the terms are learned from ``rows``. Later parts are counted in
-    the same cells, and the exponents stay fixed.
-    """
-    if before is not None:
-        return believed(settings, before, Learned.by(settings, before) + learned, **others)
-    made = believed(settings, None, learned, **others)
-    return made if settings.dependence is None else _with_exponents(settings, made, rows)
 
 
 def without_rows(

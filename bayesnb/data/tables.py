@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -75,12 +76,10 @@ class Table:
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
         if isinstance(X, pd.DataFrame):
-            _require_rows(len(X), min_rows)
-            return cls.of_frame(X)
+            return cls.of_frame(X, min_rows)
         X = as_objects(in_memory(X))
         if hasattr(X, "num_rows") and hasattr(X, "schema"):
-            _require_rows(X.num_rows, min_rows)
-            return cls.of_arrow(X)
+            return cls.of_arrow(X, min_rows=min_rows)
         # A pandas table does not need narwhals, whose import is a tenth of the time of a command.
         import narwhals.stable.v2 as nw
         from narwhals.exceptions import DuplicateError
@@ -90,9 +89,9 @@ class Table:
         except DuplicateError as error:
             raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from error
         if isinstance(frame, nw.DataFrame):
-            _require_rows(len(frame), min_rows)
             own = [c for c, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]
-            return cls.of_arrow(frame.with_columns(nw.col(own).cast(nw.String) if own else ()).to_arrow())
+            frame = frame.with_columns(nw.col(own).cast(nw.String) if own else ())
+            return cls.of_arrow(frame.to_arrow(), min_rows=min_rows)
         _require_columns(X)
         from sklearn.utils import check_array
 
@@ -103,10 +102,10 @@ class Table:
         return cls(_positions(X.shape[1]), X)
 
     @classmethod
-    def of_frame(cls, frame: pd.DataFrame) -> Table:
+    def of_frame(cls, frame: pd.DataFrame, min_rows: int = 0) -> Table:
         """Convert a data frame; columns of Arrow types are copied."""
         names, declared, source = tuple(frame.columns), [], frame
-        _require_names(names)
+        _require_shape(names, len(frame), min_rows)
         for k, dtype in enumerate(frame.dtypes):
             if isinstance(dtype, pd.CategoricalDtype):
                 declared.append(names[k])
@@ -116,11 +115,11 @@ class Table:
         return cls(names, source, frozenset(declared))
 
     @classmethod
-    def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
+    def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
         """Convert an Arrow batch or table. ``declares`` states whether dictionary types declare levels."""
         from pyarrow import types
 
-        _require_names(batch.schema.names)
+        _require_shape(batch.schema.names, batch.num_rows, min_rows)
         declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
         return cls(tuple(batch.schema.names), frame_of(batch), declared)
 
@@ -199,11 +198,6 @@ def _require_columns(X: Any) -> None:
         raise ValueError('X is a list of texts, where a table is needed: write {"text": X}')
 
 
-def _require_rows(n_rows: int, least: int) -> None:
-    if n_rows < least:
-        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of {least} is required.")
-
-
 @cache
 def _positions(n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n))
@@ -217,7 +211,7 @@ def _has_text(X: Any) -> bool:
 
 
 def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    _require_names(columns)
+    _require_shape(columns)
     for name, values in columns.items():
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise ValueError(
@@ -242,7 +236,12 @@ def _cells(values: Any) -> Any:
     return values
 
 
-def _require_names(names: Iterable[Any]) -> None:
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _require_shape(names: Iterable[Any], n_rows: int = 0, least: int = 0) -> None:
+    if n_rows < least:
+        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of {least} is required.")
     names = list(names)
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
@@ -250,16 +249,8 @@ def _require_names(names: Iterable[Any]) -> None:
     for k, name in enumerate(names):
         if name is None or name is pd.NA or name is pd.NaT or name != name:
             raise ValueError(f"the column at position {k} is named {name!r}, which stands for no name: give it one")
-        if not _is_unicode(name):
+        parts = name if isinstance(name, tuple) else (name,)
+        if any(isinstance(part, str) and SURROGATE.search(part) for part in parts):
             raise ValueError(
                 f"column {name!r} has half of a character (a lone surrogate) in its name: rename the column"
             )
-
-
-def _is_unicode(name: Any) -> bool:
-    try:
-        if isinstance(name, str):
-            name.encode()
-    except UnicodeEncodeError:
-        return False
-    return not isinstance(name, tuple) or all(map(_is_unicode, name))

@@ -79,6 +79,12 @@ class Origin:
         """Whether the type of the values decided the family; further rows may then change the family."""
         return self.kind not in ("specified", "rows", "gaps")
 
+    @property
+    def sound(self) -> bool:
+        """Whether each value has its type."""
+        texts = all(isinstance(part, str) for part in (self.detail, self.best_by, self.second))
+        return texts and self.kind in ORIGINS and isinstance(self.ahead, float)
+
     def __str__(self) -> str:
         if self.kind != "rows":
             shown = SHOWN.get(self.kind, self.kind)

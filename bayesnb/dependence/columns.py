@@ -36,7 +36,7 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic, same
+from bayesnb.statistics.statistic import Statistic, form, same
 from bayesnb.wording import Cure, RefusedError
 
 type Cut = Dyadic | tuple[Any, ...] | int
@@ -184,6 +184,11 @@ class Grid:
         return found
 
     @property
+    def sound(self) -> bool:
+        """Whether each column is cut as :meth:`of` cuts columns."""
+        return all(map(_is_cut, self.cuts))
+
+    @property
     def offset_cells(self) -> int:
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
@@ -216,6 +221,15 @@ class Grid:
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
             found += cut.names(name, OFFSET_DEPTH) if isinstance(cut, Dyadic) else of_levels
         return found
+
+
+def _is_cut(cut: Any) -> bool:
+    if not isinstance(cut, Dyadic):
+        return (isinstance(cut, tuple) and len(set(cut)) == len(cut) <= MOST_LEVELS) or cut == 2
+    edges, paths = cut.edges, cut.paths
+    sound = edges.dtype == float and paths.dtype.kind == "i" and edges.ndim == 1 and paths.shape == (len(edges) + 1,)
+    sound = sound and cut.depth == DEPTH and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+    return sound and bool((paths >= 0).all() and (paths < 2**DEPTH).all())
 
 
 def _levels(cut: Cut) -> Sequence[Any]:
@@ -300,6 +314,13 @@ class Numbers:
         columns, *others = np.array(found, float).reshape(-1, 5).T
         return cls(columns.astype(np.intp), *others)
 
+    def sound(self, grid: Grid) -> bool:
+        """Whether the numbers are finite, and those of real columns of the grid."""
+        each = (self.centre, self.scale, self.low, self.high)
+        sound = self.columns.dtype.kind == "i" and all(x.shape == self.columns.shape for x in each)
+        sound = sound and all(np.isfinite(x).all() for x in each) and bool((self.scale > 0).all())
+        return sound and set(self.columns.tolist()) <= set(np.flatnonzero(grid.real).tolist())
+
     def standardized(self, grid: Grid, data: Data) -> Array:
         """The standardized numbers of rows, (row, number); 0 if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
@@ -375,6 +396,12 @@ class Cells:
         return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
 
     @property
+    def forests_sound(self) -> bool:
+        """Whether the pairs are those of a forest, if one is averaged over."""
+        every_pair = tuple(combinations(range(len(self.grid)), 2))
+        return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
+
+    @property
     def shaped(self) -> Array:
         """The columns with a shape term, as positions in the grid."""
         return np.flatnonzero(self.grid.real & self.shapes)
@@ -446,6 +473,20 @@ class DependenceStatistics:
 
     def parts(self) -> tuple[Statistic, ...]:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
+
+    def sound(self, n_columns: int) -> bool:
+        """Whether the cells are counted that ``cells`` names, and no others."""
+        cells, near = self.cells, self.near
+        fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
+        sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)
+        sound = sound and self.rows.counts_cells(((0, 0),), (1,))
+        for counts, trees in ((self.leaves, cells.partitions), (self.stops, cells.trees)):
+            n, nodes = (0, 0) if trees is None else (len(trees), trees.nodes)
+            sound = sound and counts.counts_cells(tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
+        sound = sound and form(self.joint) == form(scatters(cells.joint, np.zeros((0, n_columns)), Labels.of([], 1)))
+        sizes = fine[:-1] if cells.kernel else ()
+        sound = sound and near.cells.dtype.kind == "i" and near.cells.shape == (near.counts.shape[-1], len(sizes))
+        return sound and bool((near.cells >= -1).all() and (near.cells < np.array(sizes, int)).all())
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
         if not all(self.cells.same(other.cells) for other in others):

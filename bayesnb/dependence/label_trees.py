@@ -86,6 +86,15 @@ class LabelTrees:
     def nodes(self) -> int:
         return self.columns.shape[1]
 
+    def divides(self, sizes: Sequence[int]) -> bool:
+        """Whether the trees divide columns of these numbers of cells, and every path ends."""
+        columns, keys = self.columns, self.keys
+        sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
+        sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
+        sound = sound and keys.dtype == np.uint64 and keys.shape == (len(sizes), max(sizes, default=1) + 1)
+        sound = sound and bool(((columns >= -1) & (columns < len(sizes)) & (self.cells >= -1)).all())
+        return sound and self.sound
+
     @property
     def sound(self) -> bool:
         """Whether every path ends."""

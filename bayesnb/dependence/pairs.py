@@ -68,6 +68,11 @@ class PairCounts(Statistic):
     def seen(self) -> Array:
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
+    def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
+        """Whether the cells of these pairs of columns are counted."""
+        width = sum(sizes[i] * sizes[j] for i, j in pairs)
+        return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
+
     def each(self) -> list[Array]:
         """Counts of each pair, (class, cell, cell)."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]

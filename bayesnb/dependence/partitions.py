@@ -86,6 +86,12 @@ class Partitions:
     def nodes(self) -> int:
         return 2 ** (self.steps + 1)
 
+    def sound(self, n_columns: int) -> bool:
+        """Whether each split is one of ``n_columns`` columns."""
+        shaped = self.columns.ndim == 2 and self.columns.shape == self.cells.shape and 1 <= self.steps <= MOST_STEPS
+        whole = all(each.dtype.kind == "i" and (each >= 0).all() for each in (self.columns, self.cells))
+        return shaped and whole and bool((self.columns < n_columns).all())
+
     def places(self, real: Array, codes: Array) -> Array:
         """The node in which each row stops, (row, partition)."""
         return reading.nodes(codes, real, self.columns, self.cells)

@@ -33,6 +33,7 @@ from bayesnb.kernels.blocks import slices, written
 from bayesnb.model import normalize
 from bayesnb.numerics import Array, log
 from bayesnb.progress import tick
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, Message
 
 MODE, NEAR = 1e-12, 1e-2
@@ -308,6 +309,16 @@ class LearnedExponents:
     average: dict[str, float]
     power: float = 1.0
     spreads: tuple[Spread, ...] = ()
+
+    def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
+        """Whether the exponents are those of ``groups``, of ``offsets`` cells, and of trees and numbers."""
+        layout = every = Layout.of(groups, n_classes, offsets)
+        if self.spec.average:
+            every = layout.wider(trees, numbers)
+        fits = same((self.groups, self.learned, self.layout), (tuple(groups), layout, every))
+        fits = fits and len(self.names) == layout.terms and 0 < self.power < np.inf
+        fits = fits and {*(group.name for group in groups), OWN, CELLS, SLOPES} <= set(self.scales)
+        return fits and all(v > 0 for v in self.scales.values())
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:

@@ -6,36 +6,27 @@ Values that follow from other values are computed again and compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from bayesnb.chains import Convergence
 from bayesnb.data.columns import KINDS
-from bayesnb.data.encoders import ORIGINS, Feature, Origin
+from bayesnb.data.encoders import Feature, Origin
 from bayesnb.data.readings import Reading
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
-from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells, Grid
-from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Layout
-from bayesnb.dependence.forests import MOST_COLUMNS as MOST_OF_FORESTS
-from bayesnb.dependence.joint import scatters
-from bayesnb.dependence.label_trees import LabelTrees
+from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.learned import Dependence
-from bayesnb.dependence.pairs import PairCounts
-from bayesnb.dependence.partitions import MOST_STEPS
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
-from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic, same
+from bayesnb.statistics.statistic import Statistic, form
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 
@@ -63,15 +54,17 @@ def _fits(feature: Feature) -> bool:
     columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
     if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried, feature.declared)):
         return False
+    if not (isinstance(feature.origin, Origin) and feature.origin.sound):
+        return False
     n, support = len(columns), feature.family.support
     if feature.text is not None:
-        sound = isinstance(feature.text, Text) and _is_origin(feature.origin) and len(source) == 1 and not kinds
+        sound = isinstance(feature.text, Text) and len(source) == 1 and not kinds
         of_words = support == BAG and len(set(columns)) == n and all(isinstance(word, str) for word in columns)
         return sound and of_words and levels is None and feature.cuts is None
     fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support == ZEROS_AND_ONES)
     of_levels = levels is not None and feature.cuts is None
     fits = fits and len(feature.declared) == (n if of_levels else 0) and _tuples(feature.declared)
-    fits = fits and _is_origin(feature.origin) and all(kind in KINDS for kind in kinds)
+    fits = fits and all(kind in KINDS for kind in kinds)
     fits = fits and (len(kinds) == n or (not kinds and not of_levels))
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
     cuts = feature.cuts is None or (
@@ -81,13 +74,6 @@ def _fits(feature: Feature) -> bool:
         return fits and cuts and feature.family.support != LEVELS
     fits = fits and cuts and _tuples(levels) and len(levels) == n and all(len(set(own)) == len(own) for own in levels)
     return fits and all(feature.family.order_of(k) in (None, own) for k, own in enumerate(levels))
-
-
-def _is_origin(value: Any) -> bool:
-    text = isinstance(value, Origin) and all(
-        isinstance(part, str) for part in (value.detail, value.best_by, value.second)
-    )
-    return text and value.kind in ORIGINS and isinstance(value.ahead, float)
 
 
 def _tuples(value: Any) -> bool:
@@ -112,19 +98,11 @@ def _is_of(s: Statistic, feature: Feature) -> bool:
         levels = s.levels
         distinct = _tuples(levels) and all(len(set(own)) == len(own) for own in levels) and len(levels) == columns
         numbers = distinct and np.isfinite([value for own in levels for value in own]).all()
-        return numbers and _form(s) == _form(CategoryCounts(np.zeros((1, columns, widest(levels))), levels))
+        return numbers and form(s) == form(CategoryCounts(np.zeros((1, columns, widest(levels))), levels))
     if levels is not None and columns * widest(levels) > s.counts.size:
         return False
     nothing = np.zeros((0, columns), float if levels is None else np.intp)
-    return _form(s) == _form(feature.family.statistic(feature.read(nothing), NO_ROWS))
-
-
-def _form(value: Any) -> Any:
-    if is_dataclass(value):
-        return type(value), [_form(getattr(value, f.name)) for f in fields(value)]
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape[1:]
-    return tuple(map(_form, value)) if isinstance(value, tuple) else value
+    return form(s) == form(feature.family.statistic(feature.read(nothing), NO_ROWS))
 
 
 def _require_possible(s: Statistic, rows: Array, what: str) -> None:
@@ -179,42 +157,19 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
     require(sound, "its dependence has other numbers than it should")
     _require_cells(cells, schema)
-    every_pair = tuple(combinations(range(len(cells.grid)), 2))
-    fits = cells.forests is None or (cells.pairs == every_pair and len(cells.grid) <= MOST_OF_FORESTS)
-    require(fits and cells.forests == spec.forests, "its dependence has forests that none can be")
-    cut, near, n, nodes = cells.partitions, statistics.near, 0, 0
-    if cut is not None:
-        sound = cut.columns.ndim == 2 and cut.columns.shape == cut.cells.shape and 1 <= cut.steps <= MOST_STEPS
-        sound = sound and all(each.dtype.kind == "i" and (each >= 0).all() for each in (cut.columns, cut.cells))
-        require(sound and (cut.columns < len(cells.grid)).all(), "its dependence has partitions that none can be")
-        n, nodes = len(cut), cut.nodes
-    trees, n_trees, ends = cells.trees, 0, 0
-    if trees is not None:
-        _require_trees(trees, cells.grid)
-        n_trees, ends = len(trees), trees.nodes
-    fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
-    fits = _counts(statistics.shapes, cells.alone, fine)
-    fits = fits and _counts(statistics.pairs, cells.pairs, coarse)
-    fits = fits and _counts(statistics.leaves, tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
-    fits = fits and _counts(statistics.stops, tuple((k, n_trees) for k in range(n_trees)), (*[ends] * n_trees, 1))
-    fits = fits and _counts(statistics.rows, ((0, 0),), (1,))
-    sums = scatters(cells.joint, np.zeros((0, _columns(schema))), NO_ROWS)
-    fits = fits and _form(statistics.joint) == _form(sums)
-    sizes = fine[:-1] if cells.kernel else ()
-    fits = fits and near.cells.dtype.kind == "i" and near.cells.shape == (near.counts.shape[-1], len(sizes))
-    fits = fits and bool((near.cells >= -1).all() and (near.cells < np.array(sizes, int)).all())
-    require(fits, "its dependence has counts of other cells")
+    require(cells.forests_sound and cells.forests == spec.forests, "its dependence has forests that none can be")
+    cut, trees = cells.partitions, cells.trees
+    require(cut is None or cut.sound(len(cells.grid)), "its dependence has partitions that none can be")
+    require(trees is None or trees.divides(cells.grid.widths), "its dependence has trees that none can be")
+    require(statistics.sound(_columns(schema)), "its dependence has counts of other cells")
     for s in statistics.parts():
         _require_possible(s, rows, "its dependence")
     groups, offsets = found.terms.groups(spec, _columns(schema)), learned.layout.cells
     require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
-    layout = every = Layout.of(groups, len(rows), offsets)
-    if spec.average:
-        every = layout.wider(cells.trees is not None, 0 if cells.numbers is None else len(cells.numbers.columns))
-    fits = same((learned.groups, learned.learned, learned.layout), (tuple(groups), layout, every))
-    fits = fits and len(learned.names) == layout.terms and 0 < learned.power < np.inf
-    fits = fits and {*(group.name for group in groups), OWN, CELLS, SLOPES} <= set(learned.scales)
-    require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
+    numbers = 0 if cells.numbers is None else len(cells.numbers.columns)
+    fits = learned.fits(groups, len(rows), offsets, trees is not None, numbers)
+    require(fits, "its dependence has exponents of other terms")
+    layout, every = learned.learned, learned.layout
     n = layout.size
     draws = len(learned.weights) if spec.average else 1 if posterior is None else spec.draws
     arrays = {} if posterior is None else {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
@@ -238,21 +193,6 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     require(sound, "its dependence: the draws of the exponents have no weights")
 
 
-def _require_trees(trees: LabelTrees, grid: Grid) -> None:
-    columns, cells, left, keys = trees.columns, trees.cells, trees.left, trees.keys
-    sizes = grid.widths
-    sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, cells, left))
-    sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(trees.seed, int) and 0 < trees.share <= 1
-    sound = sound and keys.dtype == np.uint64 and keys.shape == (len(sizes), max(sizes, default=1) + 1)
-    sound = sound and bool(((columns >= -1) & (columns < len(sizes)) & (cells >= -1)).all())
-    require(sound and trees.sound, "its dependence has trees that none can be")
-
-
-def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-    width = sum(sizes[i] * sizes[j] for i, j in pairs)
-    return (found.pairs, found.sizes, found.counts.shape[1:]) == (pairs, sizes, (width,))
-
-
 def _columns(schema: Schema) -> int:
     return sum(1 if feature.family.whole_rows else len(feature.columns) for feature in schema.features.values())
 
@@ -272,22 +212,8 @@ def _require_cells(cells: Cells, schema: Schema) -> None:
     columns = [*zip(grid.features, grid.places, strict=True)]
     fits = [place.get(column) for column in columns] == grid.terms.tolist() and len(columns) == len(grid.cuts)
     require(fits, "its dependence has cells of columns that the model does not have")
-    require(all(map(_is_cut, grid.cuts)), "its dependence has columns that are cut as none can be")
-    if (numbers := cells.numbers) is not None:
-        each = (numbers.centre, numbers.scale, numbers.low, numbers.high)
-        sound = numbers.columns.dtype.kind == "i" and all(x.shape == numbers.columns.shape for x in each)
-        sound = sound and all(np.isfinite(x).all() for x in each) and bool((numbers.scale > 0).all())
-        real = np.flatnonzero(grid.real)
-        require(sound and set(numbers.columns.tolist()) <= set(real.tolist()), "its dependence has no such numbers")
+    require(grid.sound, "its dependence has columns that are cut as none can be")
+    require(cells.numbers is None or cells.numbers.sound(grid), "its dependence has no such numbers")
     fits = _tuples(cells.pairs) and all(len(pair) == 2 for pair in cells.pairs)
     fits = fits and all(type(k) is int and 0 <= k < len(columns) for pair in cells.pairs for k in pair)
     require(fits, "its dependence has pairs of columns that the model does not have")
-
-
-def _is_cut(cut: Any) -> bool:
-    if not isinstance(cut, Dyadic):
-        return (isinstance(cut, tuple) and len(set(cut)) == len(cut) <= MOST_LEVELS) or cut == 2
-    edges, paths = cut.edges, cut.paths
-    sound = edges.dtype == float and paths.dtype.kind == "i" and edges.ndim == 1 and paths.shape == (len(edges) + 1,)
-    sound = sound and cut.depth == DEPTH and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
-    return sound and bool((paths >= 0).all() and (paths < 2**DEPTH).all())

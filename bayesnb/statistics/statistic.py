@@ -77,6 +77,15 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b))
 
 
+def form(value: Any) -> Any:
+    """The types and shapes of a value; two values of different classes may have the same form."""
+    if is_dataclass(value):
+        return type(value), [form(getattr(value, f.name)) for f in fields(value)]
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape[1:]
+    return tuple(map(form, value)) if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.

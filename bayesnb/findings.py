@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from bayesnb.data.amounts import MARKS
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column
 from bayesnb.data.improving import best_in_order, best_parts, better_rounded, derived
@@ -20,6 +21,7 @@ from bayesnb.data.readings import (
     Bounded,
     Date,
     Joined,
+    Number,
     alike_in,
     default_reading,
     nearly_bounded,
@@ -34,7 +36,7 @@ from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.text import are_sentences, mostly_sentences
-from bayesnb.data.warned import IN_CLASS, looks_like_identifier, named_as_key, spelled_apart
+from bayesnb.data.warned import IN_CLASS, looks_like_identifier, missing_in, named_as_key, spelled_apart
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:
@@ -48,17 +50,6 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
-MARKS = {
-    "?", "-", "--", "—", "–", ".", "*", "na", "n/a", "n.a.", "n. a.", "nan", "null", "none", "unknown", "missing",
-    "no data", "not done", "not available", "not applicable", "not recorded", "not reported", "not measured",
-    "not tested", "(blank)", "#n/a", "#value!", "#ref!", "#div/0!", "#name?", "#num!", "k.a.", "k. a.",
-    "keine angabe", "unbekannt", "nicht erhoben", "nicht bestimmt", "nicht gemessen", "(leer)", "n.b.", "n. b.",
-    "inconnu", "non renseigné", "non disponible", "non connu", "(vide)", "desconocido", "sin dato", "sin datos",
-    "no disponible", "no aplica", "sconosciuto", "non disponibile", "non noto", "onbekend", "niet bekend",
-    "desconhecido", "não informado", "sem dados", "okänd", "ukjent", "ukendt", "brak danych", "нет данных",
-    "неизвестно",
-}  # fmt: skip
-"""Texts that may be missing values, in lower case."""
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
 SCALES = [
@@ -166,9 +157,14 @@ class Findings:
         return {column: parsed(word) for column, word in words.items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
-        """The table without the columns in ``drop``, with recommended missing-value markers read as missing."""
+        """The table without the columns in ``drop``, with missing-value markers read as missing."""
         frame = _frame_of(X)
-        return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
+        frame = without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
+        for name in frame.select_dtypes(exclude=["number", "bool"]):
+            column = Column(name, frame[name])
+            if isinstance(reading := default_reading(column), Number) and not reading.unit:
+                frame[name] = reading.read(column)[name]
+        return frame
 
     def __str__(self) -> str:
         lines = [f"{each.names}: {written(_in_python(each.first))}{each.likewise}" for each in together(self.remarks)]
@@ -390,6 +386,8 @@ def _read(
                 kinds[name] = pd.Series(own_kinds, frame.index)
                 found += _marked(name, kinds[name])
                 said = f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"
+            elif numbers is not None and (gaps := np.isnan(numbers) & ~column.missing()).any():
+                said = f"{said}; {_missing(column.values[gaps].str.strip().value_counts(), len(gaps))}"
             found.append(Remark(name, said, cures=cures))
             if numbers is None:
                 frame = frame.drop(columns=name)
@@ -414,13 +412,14 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
     if counts.empty:
         return
     others = sorted({*texts} - {*counts.index})
-    of_numbers = recognised(others) or (others and all(re.fullmatch(NUMBER, text) for text in others))
+    plain = len(others) + len(held) - len(texts) > 0 and all(re.fullmatch(NUMBER, text) for text in others)
+    of_numbers = plain or recognised(others)
     effect = "so all cells are read as levels" if of_numbers else "a level like any other"
     for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         if text == "NA" and _are_codes(texts.unique()):
             continue
         said = "{share} are {text!r}, " + effect + ": if it means missing, {na}"
-        said = Message(said, share=_percent(n / len(held)), text=text, na=_missing_in(name, text))
+        said = Message(said, share=_percent(n / len(held)), text=text, na=missing_in(name, text, plain))
         yield Remark(name, said, True, option=("--na", f"{name}={text}"))
 
 
@@ -464,7 +463,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         shown = ", ".join(map(_short, alone))
         said = Message(
             "{what} except {shown}, so all are read as levels: correct them, or {na}",
-            what=found[0].said, shown=shown, na=_missing_in(name, alone[0]),
+            what=found[0].said, shown=shown, na=missing_in(name, alone[0], False),
         )  # fmt: skip
         yield Remark(name, said, True, option=("--na", f"{name}={alone[0]}") if len(alone) == 1 else ())
 
@@ -543,9 +542,13 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     # Codes such as 000123 stay text, although each of them parses as a number.
     if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
         odd = texts[~number].value_counts().index[:3].tolist()
-        shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
-        na = Message(", or {na}", na=_missing_in(name, odd[0])) if odd else ""
-        said = Message("numbers except {shown}, so all are read as levels: correct them{na}", shown=shown, na=na)
+        shown = ", ".join(map(_short, odd))
+        said = Message(
+            "numbers written as text, read as levels: {cure}", cure=Cure("features", Number(".").spelled, name)
+        )
+        if odd:
+            text = "numbers except {shown}, so all are read as levels: correct them, or {na}"
+            said = Message(text, shown=shown, na=missing_in(name, odd[0]))
         yield Remark(name, said, True, option=("--na", f"{name}={odd[0]}") if len(odd) == 1 else ())
     elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
@@ -621,7 +624,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         if others.empty or (share <= 0.01 and levels.get(value, 0) < 3):
             continue
         cure = ("--na", f"{name}={value}")
-        found = {"share": _percent(share), "value": value, "na": _missing_in(name, value)}
+        found = {"share": _percent(share), "value": value, "na": missing_in(name, value, False)}
         if value in (low, high) and abs(value) > 3 * others.abs().max():
             yield Remark(name, Message("{share} are {value}: if it means missing, {na}", **found), True, option=cure)
             return
@@ -675,9 +678,12 @@ def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
     gaps: dict[str, Counter[str]] = {}
     for name, texts in (each for layout in layouts for each in layout.gaps.items()):
         gaps.setdefault(name, Counter()).update(texts)
-    for name, marks in gaps.items():
-        shown = ", ".join(f"{_percent(n / max(rows, 1))} are {_short(mark)}" for mark, n in marks.items())
-        yield Remark(name, f"{shown}, read as missing")
+    yield from (Remark(name, _missing(marks, rows)) for name, marks in gaps.items())
+
+
+def _missing(marks: Mapping[str, int], rows: int) -> str:
+    shown = ", ".join(f"{_percent(n / max(rows, 1))} are {_short(mark)}" for mark, n in marks.items())
+    return f"{shown}, read as missing"
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
@@ -768,10 +774,6 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
 
 def _plain(number: float) -> float:
     return int(number) if number.is_integer() else number
-
-
-def _missing_in(name: Any, mark: Any) -> Spelled:
-    return Spelled(f"replace {mark!r} by None", shlex.join(["--na", f"{name}={mark}"]))
 
 
 def _quoted(text: Any) -> str:

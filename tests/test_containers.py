@@ -75,7 +75,24 @@ def penguins() -> tuple[pd.DataFrame, pd.Series]:
     return X[::3].reset_index(drop=True), y[::3].reset_index(drop=True)
 
 
-TABLES = {"penguins": (penguins, None), "flags": (flags, None), "census": (census, {"code": nb.Categorical()})}
+def marked(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+    """Numbers as text, because a few of the cells are markers of missing cells."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, n)
+    numbers = {
+        "age": rng.integers(18, 80, n) + 5 * y, "rooms": rng.integers(1, 5, n) + y, "smokes": rng.integers(0, 2, n),
+        "weight": np.round(rng.normal(70 + 9 * y, 8), 1), "dose": np.exp(rng.normal(y - 9.0, 2, n)),
+    }  # fmt: skip
+    X = pd.DataFrame({name: [str(v) for v in cells.tolist()] for name, cells in numbers.items()})
+    for (name, cells), mark in zip(X.items(), ("-", "?", " n/a ", "NULL", "."), strict=True):
+        X[name] = cells.mask(rng.random(n) < 0.05, mark)
+    return X, pd.Series(np.where(y, "yes", "no"), name="bought")
+
+
+TABLES = {
+    "penguins": (penguins, None), "flags": (flags, None), "census": (census, {"code": nb.Categorical()}),
+    "marked": (marked, None),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("container", CONTAINERS[1:])
@@ -103,6 +120,21 @@ def kinds(clf: BayesianNB, X: pd.DataFrame) -> dict[str, tuple[str, Any]]:
             name = column if column in X else list(X)[int(column[1:])]
             found[name] = type(feature.family).__name__, [*map(str, feature.levels[k])] if feature.levels else None
     return found
+
+
+def test_numbers_beside_markers_of_missing_cells_are_numbers_whatever_their_types():
+    X, y = marked()
+    whole = BayesianNB().fit(X, y)
+    assert {family for family, _ in kinds(whole, X).values()} == {"Gaussian", "Bernoulli"}
+    read = X.map(lambda cell: cell if cell.strip().lower() in ("-", "?", "n/a", "null", ".") else float(cell))
+    some = pd.concat([X[:60], read[60:]])
+    clean = nb.inspect(X, y).mended(X)
+    assert all(kind.kind == "f" for kind in clean.dtypes)
+    for given in (read, some, clean, X.astype(object)):
+        assert_allclose(BayesianNB().fit(given, y).predict_proba(X), whole.predict_proba(given), atol=1e-9)
+    said = str(nb.inspect(X, y))
+    assert said.count("read as missing") == len(X.columns)
+    assert "weight: numbers; " in said
 
 
 def test_whole_numbers_in_floats_are_levels_of_whole_numbers():

@@ -11,7 +11,7 @@ from conftest import run
 from bayesnb import BayesianNB, Binned, Gaussian, cli, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
-from bayesnb.errors import ClassSpellingsWarning, UnreadCellWarning, UnseenLevelWarning
+from bayesnb.errors import ClassSpellingsWarning, NumbersAsLevelsWarning, UnreadCellWarning, UnseenLevelWarning
 from bayesnb.evaluation import comparison
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import report, scores
@@ -346,6 +346,22 @@ def test_a_page_explains_each_kind_of_entry_of_uncertain_rows_once(table):
     X, y = table.drop(columns="outcome"), table["outcome"]
     page = report(BayesianNB(dependence="weighted", random_state=0).fit(X, y), X, y, format="md", explain=8)
     assert [page.count(f"{kind}: ") for kind in ("(offset)", "shape of")] == [1, 1]
+
+
+@pytest.mark.parametrize("cell", [str, float, int])
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_a_word_among_numbers_is_named_with_what_to_write(table, cell, decimals):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    sizes = np.random.default_rng(0).normal(40, 9, len(X)).round(decimals)
+    sizes = [cell(size) if cell is not str or decimals else str(int(size)) for size in sizes]
+    X["size"] = pd.Series([*sizes[:-2], "unknown", "missing"], dtype=object if cell is not str else str)
+    with pytest.warns(NumbersAsLevelsWarning, match="column 'size': most of its .* levels are numbers") as said:
+        BayesianNB().fit(X, y)
+    cure = "X['size'] = pd.to_numeric(X['size'], errors='coerce')"
+    assert all(part in str(said[0].message) for part in ("'missing'", cure))
+    assert cure in str(inspect(X, y))
+    exec(cure, {"X": X, "pd": pd})
+    assert BayesianNB().fit(X, y).describe()["missing"]["size"] == pytest.approx(2 / len(X))
 
 
 def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_sense(table):

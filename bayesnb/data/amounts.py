@@ -8,6 +8,24 @@ from collections.abc import Mapping
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
+GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
+"""Texts of missing values in columns of numbers or dates, in lower case and without surrounding spaces.
+
+In a column of text they are ordinary levels, because they may have a meaning there.
+"""
+
+MARKS = {
+    "?", "-", "--", "—", "–", ".", "*", "na", "n/a", "n.a.", "n. a.", "nan", "null", "none", "unknown", "missing",
+    "no data", "not done", "not available", "not applicable", "not recorded", "not reported", "not measured",
+    "not tested", "(blank)", "#n/a", "#value!", "#ref!", "#div/0!", "#name?", "#num!", "k.a.", "k. a.",
+    "keine angabe", "unbekannt", "nicht erhoben", "nicht bestimmt", "nicht gemessen", "(leer)", "n.b.", "n. b.",
+    "inconnu", "non renseigné", "non disponible", "non connu", "(vide)", "desconocido", "sin dato", "sin datos",
+    "no disponible", "no aplica", "sconosciuto", "non disponibile", "non noto", "onbekend", "niet bekend",
+    "desconhecido", "não informado", "sem dados", "okänd", "ukjent", "ukendt", "brak danych", "нет данных",
+    "неизвестно",
+}  # fmt: skip
+"""Texts that may be missing values, in lower case."""
+
 SPACES = "\u00a0\u2007\u2009\u202f "
 DIGITS = rf"(?:\d(?:[\d.,'’{SPACES}]*\d)?[.,]?|[.,]\d+)"
 MARKED = re.compile(

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import is_float, number_in
+from bayesnb.data.amounts import GAPS, is_float, number_in
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled
@@ -100,8 +100,13 @@ class Column:
             if not held:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
-            odd = [each for each in held if not is_float(each[1])] or held
-            row, example = next((each for each in odd if number_in(str(each[1]))), odd[0])
+            marks = {row for row, v in held if isinstance(v, str) and v.strip().lower() in GAPS}
+            odd = [(row, v) for row, v in held if not (row in marks or is_float(v))]
+            if marks and not odd:
+                x = np.full(len(self.values), np.nan)
+                x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
+                return x
+            row, example = next((each for each in odd if number_in(str(each[1]))), (odd or held)[0])
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",

@@ -24,9 +24,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from bayesnb.data.amounts import GAPS
 from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
-from bayesnb.data.readings import GAPS
 
 QUOTE = '"'
 """The quotation mark around cells. Apostrophes do not quote, because they are more often a cell or a letter of one."""

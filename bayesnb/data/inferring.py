@@ -107,8 +107,9 @@ def readable(table: Table, features: Any) -> Any:
 
 
 def _reads_text(spec: Any) -> bool:
-    # Without a named order, it is that of the numbers, if the texts are numbers in a unit.
-    in_levels = getattr(spec, "support", None) == LEVELS and getattr(spec, "order", ()) is not None
+    # If the texts are numbers, the order of the numbers is the default, and a named order may hold numbers.
+    order = getattr(spec, "order", ("",))
+    in_levels = getattr(spec, "support", None) == LEVELS and any(isinstance(level, str) for level in order or ())
     return in_levels or isinstance(spec, Text)
 
 

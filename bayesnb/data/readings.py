@@ -14,16 +14,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import BOUND, FRACTIONS, is_float, marks_of, measured, number_in, number_of, parts_of
+from bayesnb.data.amounts import BOUND, FRACTIONS, GAPS, MARKS, is_float, measured, number_in
 from bayesnb.data.columns import Column, Names
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
-
-GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
-"""Texts of missing values in columns of numbers or dates, in lower case and without surrounding spaces.
-
-In a column of text they are ordinary levels, because they may have a meaning there.
-"""
 
 
 class UnreadCellWarning(UserWarning):
@@ -155,7 +149,7 @@ class Number(Reading):
 
     def resolved(self, column: Column) -> Number:
         texts = texts_of(column)
-        found = list(_numbers_in(texts)) if column.kind == "text" else [Number(".", "")]
+        found = list(_numbers_in(texts, plain=True)) if texts else [Number(".", "")]
         fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
         if len(fitting) == 1:
             return fitting[0]
@@ -172,26 +166,22 @@ class Number(Reading):
     def read(self, column: Column) -> dict[Any, Any]:
         return {column.name: converted(column, self._value, self.said, number_in)}
 
-    def _value(self, text: str) -> float | None:
-        found = parts_of(text)
-        if found is None or found[2] not in ("", self.unit) or self.decimal not in marks_of(found[1]):
-            return None
-        return number_of(found[0], found[1], self.decimal)
+    def _value(self, cell: Any) -> float | None:
+        if not isinstance(cell, str):
+            return float(cell)
+        found = measured(cell)
+        fits = found is not None and not found.bound and found.unit in ("", self.unit)
+        return found.values.get(self.decimal) if fits else None  # type: ignore[union-attr, arg-type]
 
 
-def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
-    unit, decimals, ambiguous = None, set(FRACTIONS), False
+def _numbers_in(texts: Collection[str], plain: bool = False) -> Iterable[Number]:
+    unit, decimals, once = None, set(FRACTIONS), True
     for text in texts:
-        found = parts_of(text)
-        if found is None or not (fits := marks_of(found[1])):
+        found = measured(text)
+        if found is None or found.bound or unit not in (None, found.unit) or not (found.unit or plain):
             return
-        if unit not in (None, found[2]):
-            return
-        unit, decimals, ambiguous = found[2], decimals & fits, ambiguous or found[1].strip("0123456789") != ""
-    # Digits without any mark have one value; those with marks of thousands alone may be told apart, as in 1 234.
-    if unit and decimals:
-        values = {d: [number_of(s, n, d) for s, n, _ in map(parts_of, texts)] for d in decimals}  # type: ignore[misc]
-        once = not ambiguous or len({*map(tuple, values.values())}) == 1
+        unit, decimals, once = found.unit, decimals & {*found.values}, once and len({*found.values.values()}) == 1
+    if unit is not None:
         yield from (Number(d, unit) for d in ((".",) if once and "." in decimals else sorted(decimals)))
 
 
@@ -270,7 +260,7 @@ class Bounded(Reading):
     def resolved(self, column: Column) -> Bounded:
         if self.resolves:
             return self
-        texts = _texts_and_numbers(column)[0] if column.kind == "text" else []
+        texts = _texts_and_others(column)[0] if column.kind == "text" else []
         found = [own for own in _bounds_in(texts) if self.unit in (None, own.unit)]
         fitting = [own for own in found if self.decimal in (None, own.decimal)]
         if len(fitting) == 1:
@@ -330,8 +320,8 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 def nearly_bounded(column: Column) -> dict[str, int]:
     """Count numbers, bounds such as "<5", and other texts in a column that is nearly :class:`Bounded`."""
-    texts, numbers = _texts_and_numbers(column)
-    held = _counted(texts, numbers)
+    texts, others, _ = _texts_and_others(column)
+    held = _counted(texts, len(others))
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
     return held if held["bounds"] and prevail and len([*_bounds_in(texts)]) == 1 else {}
 
@@ -870,13 +860,13 @@ LOOKED_AT = 40
 """Texts that are tried first, because most columns of text fit no reading."""
 
 
-def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
-    """The readings that fit all texts of a column; several readings if the texts are ambiguous."""
-    if len(texts) < 2:
+def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
+    """The readings that fit all texts; several if ambiguous. With ``plain``, numbers need no unit."""
+    if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
     if all(map(HAS_DIGIT, some)):  # Otherwise, the texts are neither numbers nor dates.
-        if numbers := list(_numbers_in(some)) and list(_numbers_in(texts)):
+        if numbers := list(_numbers_in(some, plain)) and list(_numbers_in(texts, plain)):
             return tuple(numbers)
         if forms := formats_of(some) and formats_of(texts):
             return tuple(Date(format=form) for form in forms)
@@ -891,8 +881,15 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
         return ()
-    texts, numbers = _texts_and_numbers(column)
-    return tuple(_bounded_in(texts, numbers)) if numbers else recognised(texts)
+    texts, others, gaps = _texts_and_others(column)
+    if not others:
+        return recognised(texts, plain=gaps)
+    if gaps and not any(isinstance(cell, bool | np.bool_) for cell in others):
+        # Without the markers of missing cells, the column would hold numbers, as in a file.
+        found = Number(".", "")
+        if found in (*_numbers_in(texts, plain=True), *([] if texts else [found])):
+            return (found,)
+    return tuple(_bounded_in(texts, len(others)))
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
@@ -906,16 +903,18 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 def texts_of(column: Column) -> list[str]:
     """The sorted distinct texts, except missing-value markers; empty if some cells are not text."""
-    texts, others = _texts_and_numbers(column)
+    texts, others, _ = _texts_and_others(column)
     return [] if others else texts
 
 
-def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
+def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
+    """The sorted distinct texts except markers, the other cells, and whether there are markers."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
     texts = {cell for cell in cells if isinstance(cell, str)}
-    return sorted(text for text in texts if text.strip().lower() not in GAPS), len(cells) - len(texts)
+    held = sorted(text for text in texts if text.strip().lower() not in GAPS)
+    return held, [cell for cell in cells if cell not in texts], len(held) < len(texts)
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
@@ -929,7 +928,7 @@ def converted(column: Column, value: Any, said: str, write: Callable[[str], str]
     """Convert texts to numbers (row,); texts without a number become missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
-    found = [value(text) for text in texts]
+    found = [value(cell) for cell in distinct]
     warn_of_unread(column.name, said, codes, texts, [number is None for number in found], write=write)
     return np.array([np.nan if number is None else number for number in found] + [np.nan])[codes]
 
@@ -952,16 +951,18 @@ def warn_of_unread(
     )
 
 
-def are_mostly_measured(levels: Sequence[Any], looked_at: int = 25) -> bool:
-    """Whether at least 80 % of a sample of texts (about ``looked_at``) are numbers with a mark, unit or bound."""
-    texts = [text for text in levels if isinstance(text, str)]
-    some = texts[:: max(1, len(texts) // looked_at)]
-    odd = 0
+def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
+    """The texts that are not numbers, if most are. Among whole numbers as text, which may be codes, only markers."""
+    some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
+    whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:
-        odd += text.strip().isdecimal() or measured(text) is None
+        odd += measured(text) is None
         if odd > 0.2 * len(some):
-            return False
-    return not all(map(is_float, texts))
+            return []
+    texts = [level for level in levels if isinstance(level, str)]
+    found = [text for text in texts if measured(text) is None] or [text for text in texts if not is_float(text)]
+    markers = all(text.strip().lower() in MARKS for text in found)
+    return found if odd + whole <= 0.2 * len(some) or markers or len(texts) < len(levels) else []
 
 
 READINGS: Mapping[str, type[Reading]] = {

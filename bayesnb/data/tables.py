@@ -150,8 +150,9 @@ class Table:
         if self.whole is None:
             column = self.column(name)
             values = column.coded[1]
-            stored_as_floats = values and isinstance(values[0], float) and column.declared is None
-            return [*map(int, values)] if stored_as_floats and are_whole(np.array(values, float)) else values
+            if not values or not isinstance(values[0], float) or column.declared is not None or column.kind == "text":
+                return values
+            return [*map(int, values)] if are_whole(np.array(values, float)) else values
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:

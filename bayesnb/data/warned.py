@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import is_float
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
-from bayesnb.data.readings import MOST_SPELLED, alike_in, are_mostly_measured
+from bayesnb.data.readings import MOST_SPELLED, alike_in, no_numbers_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import looks_like_no_class
@@ -173,18 +175,20 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
         kind, counts = feature.origin.kind, statistics.features[name].counts.sum(0) if feature.values else ()
         for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):
             seen, rows = int((of_levels > 0).sum()), float(of_levels.sum())
-            if looks_like_identifier(seen, rows):
-                if kind == "specified":
-                    continue
+            several = kind == "text" and len(counts) == 1 and len(levels) >= FEWEST_LEVELS
+            if several and (odd := no_numbers_in(levels)):
+                said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
+                said += "all are read as levels: {cure}"
+                cure: Any = Spelled("bayesnb.inspect(X, y) names the remedy", "inspect names the remedy")
+                if all(is_float(level) for level in levels if level not in odd):
+                    cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
+                yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
+            elif looks_like_identifier(seen, rows) and kind != "specified":
                 said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "
                 said += "it out, or name its family, as {cure}, or 'text' for its words"
                 among = f"{rows:,.10g} rows" if rows >= seen else f"rows of weight {rows:,.10g}"
                 cure = Cure("features", "Categorical", column)
                 yield Message(said, column=column, levels=seen, among=among, cure=cure), IdentifierWarning
-            elif kind == "text" and len(counts) == 1 and len(levels) >= FEWEST_LEVELS and are_mostly_measured(levels):
-                said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as "
-                said += "levels: bayesnb.inspect(X, y) names the others and the remedy"
-                yield Message(said, column=column, k=len(levels)), NumbersAsLevelsWarning
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemark]]]:
@@ -201,11 +205,17 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
             yield Message(said, column=column, rows=len(x), cure=cure), IdentifierWarning
 
 
+def missing_in(column: Any, mark: Any, among_texts: bool = True) -> Spelled:
+    """How to read a marker as missing; ``among_texts`` if the numbers are text."""
+    """How to read a marker as missing; ``among_texts``, if the numbers are text."""
+    code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
+    return Spelled(code if among_texts else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
+
+
 class NumbersAsLevelsWarning(TableRemark):
     """A column holds numbers and other text, so every number is read as a level.
 
-    ``inspect`` gives the remedy. To silence it: ``warnings.simplefilter("ignore",
-    bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as ``features={column: Categorical()}``.
+    To silence it, specify the column, as ``features={column: Categorical()}``.
 
     Examples
     --------
@@ -216,10 +226,8 @@ class NumbersAsLevelsWarning(TableRemark):
     ...     warnings.simplefilter("always")
     ...     clf = nb.BayesianNB().fit(X, ["a", "b"] * 32)
     >>> print(said[0].message)
-    column 'pct': most of its 31 levels are numbers, and some are not, so it is read as levels: bayesnb.inspect(X, y)
-    names the others and the remedy
-    >>> print(nb.inspect(X, ["a", "b"] * 32))
-    pct: 6 % are 'not done', so all cells are read as levels: if it means missing, replace 'not done' by None
+    column 'pct': most of its 31 levels are numbers, and some are not, such as 'not done', so all are read as levels: if
+    it means missing, write X['pct'] = pd.to_numeric(X['pct'], errors='coerce')
     """
 
 

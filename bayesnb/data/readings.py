@@ -861,7 +861,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings that fit all texts; several if ambiguous. With ``plain``, numbers need no unit."""
+    """The readings that fit all texts; several if ambiguous. If ``plain``, numbers need no unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -908,7 +908,7 @@ def texts_of(column: Column) -> list[str]:
 
 
 def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
-    """The sorted distinct texts except markers, the other cells, and whether there are markers."""
+    """The distinct texts except markers, the other cells, and whether there are markers."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
@@ -952,7 +952,7 @@ def warn_of_unread(
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """The texts that are not numbers, if most are. Among whole numbers as text, which may be codes, only markers."""
+    """The texts that are not numbers, if most are; among whole numbers as text, only markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -206,7 +206,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
 
 
 def missing_in(column: Any, mark: Any, among_texts: bool = True) -> Spelled:
-    """How to read a marker as missing; ``among_texts`` if the numbers are text."""
+    """How to read a marker as missing."""
     """How to read a marker as missing; ``among_texts``, if the numbers are text."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     return Spelled(code if among_texts else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))

@@ -399,3 +399,32 @@ def test_the_most_surprising_row_is_that_of_full_bayes_even_if_a_plug_in_gives_p
         for i in range(80)
     ]
     assert compared.most_surprising == np.argmin(own) != 0
+
+
+def test_compare_leaves_identifiers_out_of_the_command_it_ends_with_and_says_so(capsys, table):
+    table.insert(0, "order id", [f"R{k:04}" for k in np.random.default_rng(0).permutation(len(table))])
+    table.to_csv("repairs.csv", index=False)
+    asked = ("compare", "repairs.csv", "--target", "outcome", "--dependence", "none")
+    _, out, err = run(capsys, *asked)
+    assert "--drop 'order id'" in out.splitlines()[-1]
+    assert "the command leaves out 'order id', as inspect advises; the scores include it" in err
+    _, out, err = run(capsys, *asked, "--drop", "order id")
+    assert out.splitlines()[-1].count("--drop") == 1
+    assert "leaves out" not in err
+
+
+@pytest.mark.parametrize("width", ["40", "80", None])
+def test_no_line_ends_within_an_option_however_long_it_is(capsys, table, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width) if width else monkeypatch.delenv("COLUMNS", raising=False)
+    name = "how satisfied were you, on the whole, with the repair and with the people who did it"
+    table[name] = np.resize(["Very Satisfied", "satisfied", "neutral", "dissatisfied"], len(table))
+    table.to_csv("repairs.csv", index=False)
+    _, out, _ = run(capsys, "inspect", "repairs.csv", "--target", "outcome")
+    assert f"--feature '{name}=ordinal:dissatisfied,neutral,satisfied,Very Satisfied'" in out.splitlines()
+
+
+def test_a_message_shows_all_blanks_of_a_level(capsys, table):
+    table["wood"] = np.resize(["red  oak", "red oak", "elm"], len(table))
+    table.to_csv("repairs.csv", index=False)
+    _, _, err = run(capsys, "fit", "repairs.csv", "--target", "outcome", "--dependence", "none", "-o", "m.bayesnb")
+    assert "'red  oak' = 'red oak'" in err

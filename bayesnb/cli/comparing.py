@@ -11,7 +11,7 @@ from bayesnb.cli import options
 from bayesnb.cli.judging import document_of
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of
-from bayesnb.cli.settings import Settings, fit_command
+from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
@@ -94,7 +94,9 @@ def compare(
 
         say("drawing further rows")
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
-    chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
+    chosen = advised(settings, (remark for remark in learned.remarks if remark.drop))
+    left_out = ", ".join(repr(column) for column in chosen.drop if column not in settings.drop)
+    chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
     document = {
@@ -127,6 +129,8 @@ def compare(
 
     print_answer(layout, document, compared.table, screen)
     if layout == "table":
+        if left_out:
+            say(f"the command leaves out {left_out}, as inspect advises; the scores include it")
         print_command(command)
     return 0 if roads is None else roads["exit"]
 

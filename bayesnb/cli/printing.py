@@ -65,15 +65,21 @@ def print_sections(sections: Iterable[Section]) -> None:
 
     console = console_of()
     for k, section in enumerate(by_position(sections)):
-        console.print(*([] if k == 0 else [""]), _text(section.lead or section.title, console), style="bold", sep="\n")
+        console.print(
+            *([] if k == 0 else [""]),
+            _text(section.lead or section.title, console),
+            style="bold",
+            sep="\n",
+            soft_wrap=True,
+        )
         for n, part in enumerate(section.parts):
             if isinstance(part, TablePart):
                 if part.caption and (n or part.bars):
                     caption = _text(f"\n{part.caption}" if n else part.caption, console)
-                    console.print(caption, style="bold" if n else None)
+                    console.print(caption, style="bold" if n else None, soft_wrap=True)
                 console.print(table_of(part, console))
             elif isinstance(part, str | Message):
-                console.print(_text(part, console), style="dim")
+                console.print(_text(part, console), style="dim", soft_wrap=True)
 
 
 JOINED = "\ue000"
@@ -81,13 +87,21 @@ JOINED = "\ue000"
 
 
 def _text(text: Any, console: Any) -> Any:
-    """Wrap a text. Command-line options are not broken across lines, so they can be copied."""
+    """Wrap a text. Words and command-line options are not broken across lines, so they can be copied."""
+    from rich.cells import cell_len
     from rich.text import Text
 
-    words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")
-    kept = " ".join(word if len(word) <= console.width else word.replace(JOINED, " ") for word in words)
-    lines = Text(kept).wrap(console, console.width)
-    return Text("\n".join(line.plain.replace(JOINED, " ") for line in lines))
+    lines: list[str] = []
+    for paragraph in visible(written(text, "command", JOINED), keep="\n" + JOINED).split("\n"):
+        line, *words = paragraph.split(" ")
+        for word in words:
+            if cell_len(f"{line} {word}") > console.width:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}"
+        lines.append(line)
+    return Text("\n".join(lines).replace(JOINED, " "))
 
 
 def table_of(shown: TablePart, console: Any) -> Any:

@@ -52,7 +52,7 @@ def json_text(document: Any) -> str:
 
 def one_line(said: Any) -> str:
     """Write a message as one readable line with command-line option names."""
-    line = visible(" ".join(written(said, "command").split()))
+    line = visible(" ".join(map(str.strip, written(said, "command").splitlines())))
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 

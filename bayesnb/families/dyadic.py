@@ -66,8 +66,8 @@ class Dyadic:
             mass = np.bincount(place, weight[seen], minlength=len(values))
         below, low_head = np.concatenate([[0.0], np.cumsum(mass)]), head != "high"
         if head is None and len(values):
-            away = (values - values[0]) / 2 - (values[-1] - values) / 2
-            low_head = mass @ away <= 1e-9 * mass.sum() * (values[-1] / 2 - values[0] / 2)
+            middle_of_range = values[0] / 2 + values[-1] / 2
+            low_head = (mass * (values - middle_of_range)).sum() <= 1e-9 * mass.sum() * (values[-1] / 2 - values[0] / 2)
 
         def middle(first: int, last: int) -> int:
             target = 0.5 * (below[first] + below[last])

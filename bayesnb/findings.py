@@ -22,12 +22,12 @@ from bayesnb.data.readings import (
     Date,
     Joined,
     Number,
-    alike_in,
     default_reading,
     nearly_bounded,
     recognised,
     recognised_in,
     slips_in,
+    spellings,
     texts_of,
     units_of,
 )
@@ -273,7 +273,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
     >>> print(found)
     id: counts the rows (leave it out)
     fee: numbers in €
-    sex: levels in several spellings, 'F' = 'f': features={'sex': Joined()}
+    sex: levels in several spellings, 'F' for 'f': features={'sex': Joined()}
     >>> clf = nb.BayesianNB(found.features).fit(found.mended(X), y)
     """
     table = Table.of(X)
@@ -562,12 +562,15 @@ MANY_LEVELS = 20
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     counts = {str(level): int(n) for level, n in levels.items()}
-    groups, slips = alike_in(counts), slips_in(counts)
-    if not groups and not slips:
+    groups, slips = spellings(counts), slips_in(counts)
+    others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
+    if not others and not slips:
         return None
     cure = Cure("features", Joined(slips).spelled, name)
-    alike = [" = ".join(map(_short, own)) for own in groups]
-    alike += [f"{_short(slip)} for {_short(level)}" for slip, level in slips.items()]
+    kept = {text: level for level, own in groups.items() for text in own}
+    for slip, level in slips.items():
+        others.setdefault(kept[level], []).append(slip)
+    alike = [f"{', '.join(map(_short, own))} for {_short(level)}" for level, own in others.items()]
     more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
     said = Message("levels in several spellings, {alike}: {cure}", alike=", ".join(alike[:3]) + more, cure=cure)
     return Remark(name, said, True, cures=(cure,))

@@ -427,4 +427,36 @@ def test_a_message_shows_all_blanks_of_a_level(capsys, table):
     table["wood"] = np.resize(["red  oak", "red oak", "elm"], len(table))
     table.to_csv("repairs.csv", index=False)
     _, _, err = run(capsys, "fit", "repairs.csv", "--target", "outcome", "--dependence", "none", "-o", "m.bayesnb")
-    assert "'red  oak' = 'red oak'" in err
+    assert "'red  oak' for 'red oak'" in err
+
+
+@pytest.mark.parametrize(
+    ("held", "pairs"),
+    [
+        (["y", "yes", "Yes ", "n", "no"], {"yes": "y", "n": "no"}),
+        (["ja", "J", "nein", "n", "unbekannt"], {"J": "ja", "n": "nein"}),
+        (["EUR", "€", "Euro", "USD"], {"€": "EUR", "Euro": "EUR"}),
+        (["m", "male", "F", "female"], {"m": "male", "F": "female"}),
+        (["N", "NO", "O", "SO"], {}), (["S", "Si", "Y", "Yes"], {}), (["y", "n"], {}), (["$", "USD", "CAD"], {}),
+    ],
+)  # fmt: skip
+def test_words_for_one_answer_are_joined_if_all_levels_are_answers(table, held, pairs):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    X["asked"] = np.resize([*held, *pairs.values(), *pairs.values()], len(X))
+    found = inspect(X, y)
+    assert ("levels in several spellings" in str(found)) == bool(pairs)
+    spec = found.features.get("asked")
+    assert dict(spec.pairs if pairs else ()) == pairs
+    levels = BayesianNB(found.features).fit(X, y).classifier_.schema.features["asked"].levels[0]
+    assert len(levels) == len({text.strip().casefold() for text in held} - {text.casefold() for text in pairs})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("{} €", "EUR {}"), ("£{}", "{} GBP"), ("US$ {}", "{} USD"), ("CHF {}", "{} sFr.")]
+)
+def test_a_price_in_two_words_for_one_currency_is_a_number(table, one, other):
+    X, y = table[["age"]].copy(), table["outcome"]
+    X["fee"] = [(one if k % 3 else other).format(10 + 7 * k % 60) for k in range(len(X))]
+    numbers = X.assign(fee=[float(10 + 7 * k % 60) for k in range(len(X))])
+    assert "fee: numbers in " in str(inspect(X, y))
+    assert np.allclose(BayesianNB().fit(X, y).predict_proba(X), BayesianNB().fit(numbers, y).predict_proba(numbers))

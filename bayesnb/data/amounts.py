@@ -49,6 +49,11 @@ CURRENCIES = {
 }  # fmt: skip
 """Codes and words of currencies in capitals; any sign of Unicode's category of currencies is one as well."""
 
+ONE_UNIT = {
+    "EUR": "€", "EURO": "€", "EUROS": "€", "GBP": "£", "US$": "USD", "SFR": "CHF", "SFR.": "CHF",
+}  # fmt: skip
+"""Other words, in capitals, for a unit."""
+
 UNITS = {
     "%", "‰", "°", "°C", "°F", "kg", "g", "mg", "µg", "μg", "ng", "lb", "lbs", "oz", "km", "m", "cm", "mm",
     "µm", "nm", "mi", "ft", "in", "yd", "l", "L", "ml", "mL", "dl", "dL", "cl", "h", "min", "s", "ms", "bar",
@@ -59,7 +64,13 @@ UNITS = {
 """Units that may follow a number without a space; any other unit needs one, so that 12a and 3rd stay text."""
 
 
-def _is_currency(mark: str) -> bool:
+def one_unit(unit: str) -> str:
+    """One word for all words of a unit."""
+    return ONE_UNIT.get(unit.upper(), unit)
+
+
+def is_currency(mark: str) -> bool:
+    """Whether a text is a code or a sign of a currency."""
     return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
 
 
@@ -69,11 +80,11 @@ def parts_of(text: str) -> tuple[str, str, str] | None:
     if found is None:
         return None
     before, after, sign = found["before"], found["after"] or "", found["sign"] + found["inner"]
-    if len(sign) > 1 or (before and after) or (before and not _is_currency(before)):
+    if len(sign) > 1 or (before and after) or (before and not is_currency(before)):
         return None
-    if after and not (found["space"] or after in UNITS or _is_currency(after)):
+    if after and not (found["space"] or after in UNITS or is_currency(after)):
         return None
-    return sign, found["digits"], before or after
+    return sign, found["digits"], one_unit(before or after)
 
 
 def marks_of(digits: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import BOUND, FRACTIONS, GAPS, MARKS, is_float, measured, number_in
+from bayesnb.data.amounts import BOUND, FRACTIONS, GAPS, MARKS, is_currency, is_float, measured, number_in, one_unit
 from bayesnb.data.columns import Column, Names
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
@@ -129,6 +129,7 @@ class Number(Reading):
     def __post_init__(self) -> None:
         if self.decimal is not None:
             require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
+        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
 
     @property
     def spelled(self) -> Spelled:
@@ -240,6 +241,7 @@ class Bounded(Reading):
     def __post_init__(self) -> None:
         if self.decimal is not None:
             require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
+        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
 
     def names(self, column: Any) -> Names:
         return f"kind of {column}", f"number of {column}"
@@ -761,7 +763,7 @@ MOST_SPELLED = 500
 
 
 def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map each rare level to a level that is one typing error away and at least twenty times as frequent."""
+    """Map typing errors in rare levels, and other words for an answer, to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
@@ -771,6 +773,30 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
         near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
         if near:
             found[slip] = near[0]
+    return found | _synonyms_in(counts)
+
+
+ANSWERS = [
+    ["y", "yes"], ["n", "no"], ["j", "ja"], ["n", "nein"], ["o", "oui"], ["n", "non"], ["s", "sí"], ["t", "true"],
+    ["f", "false"], ["m", "male", "man"], ["f", "female", "woman"], ["m", "männlich"], ["w", "weiblich"],
+    ["€", "eur", "euro"], ["£", "gbp"], ["us$", "usd"], ["chf", "sfr", "sfr."],
+]  # fmt: skip
+"""Words for one answer, or for one currency."""
+
+
+def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
+    held: dict[str, list[str]] = {}
+    for text in sorted(counts):
+        held.setdefault(folded(text), []).append(text)
+    known = {*MARKS, *chain(*ANSWERS)}
+    if not all(word in known or is_currency(word) for word in held):
+        return {}  # N and NO are points of the compass beside SO.
+    found = {}
+    for words in ANSWERS:
+        here = [text for word in words for text in held.get(word, ())]
+        if here:
+            best = min(here, key=lambda text: (-counts[text], text))
+            found |= {max(held[word]): best for word in words if word in held and word != folded(best)}
     return found
 
 

@@ -246,9 +246,9 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         x = table.block(feature.columns)
         if large and x.dtype == bool:
             return feature, x.view(np.uint8)
-        coded = whole_numbers(np.asarray(x, float)) if large else None
-        if coded is not None and coded[1] <= 1 and coded[0].min(initial=0) >= 0:
-            return feature, coded[0].astype(np.uint8)
+        coded = whole_numbers(x, np.uint8) if large else None
+        if coded is not None and coded[1] <= 1:
+            return feature, coded[0]
     if not table.sparse:
         x = _matrix(table, feature.columns)
     return feature, validated(feature, x, unseen)
@@ -395,7 +395,8 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
     support, accepts = feature.family.support, feature.family.accepts
     if sparse.issparse(x):
         # Cells that are not stored are 0. Zero is in every support for which a sparse matrix can be read.
-        sound = support.all_in(x.data) and not (support in NUMBERS and reading.extreme(x.data[:, None]))
+        of_numbers = support in NUMBERS
+        sound = not reading.extreme(x.data, support is not BAG) if of_numbers else support.contains(x.data).all()
         if not sound and len(wrong := np.flatnonzero(_wrong(support, x.data))):
             at = int(wrong[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1

@@ -99,7 +99,7 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
 
 
 def _readable(x: Array) -> bool:
-    return not extreme(x[:, None])
+    return not extreme(x)
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:

@@ -410,7 +410,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
         if has_moments and feature.origin.inferred and not feature.source:
             alike.setdefault(kind if len(feature.columns) == 1 else name, []).append(name)
     found: list[tuple[int, Any, Array, Array, Array]] = []
-    place = {name: k for k, name in enumerate(schema.names)}
+    place = {name: k for k, name in enumerate(schema.names if alike else ())}
     for group in alike.values():
         s: Any = joined([statistics.features[name] for name in group])
         if (moments := s if isinstance(s, Moments) else s.converted(Moments)) is None:

@@ -20,15 +20,13 @@ class Support:
     """The values that a family can read.
 
     ``needs`` describes a value of the support in error messages. ``others`` names families with other supports.
-    ``contains`` maps an array to a boolean array. ``interval`` is True if the support contains every number between any
-    two of its numbers.
+    ``contains`` maps an array to a boolean array.
     """
 
     name: str
     needs: str
     others: tuple[str, ...]
     contains: Callable[[Array], Array]
-    interval: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -36,13 +34,6 @@ class Support:
     def invalid(self, x: Array) -> Array:
         """Which numbers are outside the support; NaN is not."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
-
-    def all_in(self, x: Array) -> bool:
-        """Whether all numbers are in the support; NaN is not."""
-        if self.interval and x.size:
-            # If the array contains NaN, numpy returns NaN as its minimum and its maximum.
-            x = np.array([x.min(), x.max()])
-        return bool(self.contains(x).all())
 
 
 REALS = Support("reals", "a finite number", (), np.isfinite)
@@ -65,13 +56,7 @@ ZEROS_AND_ONES = Support("zeros and ones", "0 or 1", ("Categorical", "Gaussian")
 LEVELS = Support("levels", "a level", ("Categorical",), lambda x: x >= -1)
 """Codes of the levels of a column; -1 is missing."""
 
-BAG = Support(
-    "vector of counts",
-    "a count that is not negative",
-    ("Gaussian",),
-    lambda x: (x >= 0) & np.isfinite(x),
-    interval=True,
-)
+BAG = Support("vector of counts", "a count that is not negative", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x))
 """All columns of a row together: how often each word occurs, or fractions such as tf-idf weights."""
 
 
@@ -148,7 +133,7 @@ def tabulated(x: Column) -> Tabulated | None:
         found = reading.whole_numbers(x)
         if found is None or found[1] >= FEW:
             return _distinct(x)
-        codes, top = found[0], max(found[1], 0)
+        codes, top = found
         kind: Any = float
     else:
         codes, top, kind = x, int(x.max(initial=0)), x.dtype

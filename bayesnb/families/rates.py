@@ -192,7 +192,7 @@ class Poisson(OfRate):
         if small is None or small[1] >= FEW or not (labels is None or labels.unweighted):
             return None
         (codes, top), sign = small, 1.0 if labels is None else -1.0
-        k, alpha = np.arange(max(top, 0) + 1.0), posterior.alpha[..., None]
+        k, alpha = np.arange(top + 1.0), posterior.alpha[..., None]
         with np.errstate(all="ignore"):
             steps = np.log((alpha + sign * (k[1:] - (sign > 0))) / alpha)
             # NaN if the class without the row is improper, or the result would lose digits.

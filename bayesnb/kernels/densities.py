@@ -9,7 +9,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
-from bayesnb.kernels.sparse_rows import products
+from bayesnb.kernels.sparse_rows import lanes, products
 
 RUN = 32
 """Number of columns of one product: their 1 + z² multiply to a float as long as z is below 65,536."""
@@ -260,16 +260,10 @@ def gather(codes: Array | None, table: Array) -> Array:
         return _gather_stored(codes, table)
     *lead, _, n_classes, columns = table.shape
     if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
-        starts, wide = _side_by_side(table, 1 if lead else 4)
-        if lead:
-            found = np.empty((len(wide), len(codes), n_classes))
-            _gather_of_each(blocks.contiguous(codes), starts, wide, found)
-            return found.reshape(*lead, *found.shape[1:])
-        return blocks.written(
-            np.empty((len(codes), wide.shape[-1])),
-            lambda cut, found: _gather(blocks.contiguous(codes[cut]), starts, wide[0], found),
-            blocks.cuts(len(codes), columns * n_classes),
-        )[:, :n_classes]
+        starts, wide = _side_by_side(table)
+        found, parts = np.empty((len(wide), len(codes), n_classes)), blocks.cuts(len(codes), columns * n_classes)
+        list(blocks.each(lambda cut: _gather(blocks.contiguous(codes[cut]), starts, wide, cut.start, found), parts))
+        return found.reshape(*lead, len(codes), n_classes)
     total = np.zeros((*lead, len(codes), n_classes))
     for column in range(columns):
         # -1, the code of a missing value, reads the last line, of zeros.
@@ -287,7 +281,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
             total[rows] = _gather_stored(codes[rows], table[:, [c]])[:, 0]
         return total
     if blocks.worthwhile(codes.size):
-        starts, wide = _side_by_side(table, 1)
+        starts, wide = _side_by_side(table)
         return blocks.written(
             total,
             lambda cut, found: _gather_own(blocks.contiguous(codes[cut]), labels[cut], starts, wide[0], found),
@@ -299,40 +293,34 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
     return total
 
 
-def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
+def _side_by_side(table: Array) -> tuple[Array, Array]:
     """Concatenate the tables of all columns; each starts with a line of zeros for missing values. Return the start of
     each column, and the concatenated tables.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
-    wide = np.zeros((len(each), columns, n_values + 1, -(-n // multiple) * multiple))
-    wide[:, :, 1:, :n] = np.moveaxis(each, -1, 1)
-    return np.arange(columns) * (n_values + 1), wide.reshape(len(each), -1, wide.shape[-1])
+    wide = np.zeros((len(each), columns, n_values + 1, n))
+    wide[:, :, 1:] = np.moveaxis(each, -1, 1)
+    return np.arange(columns) * (n_values + 1), wide.reshape(len(each), -1, n)
 
 
 @loop
-def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
-    for i in range(len(codes)):
-        for c in range(0, found.shape[1], 4):
-            s0 = s1 = s2 = s3 = 0.0
-            for j in range(codes.shape[1]):
-                cell = table[starts[j] + codes[i, j] + 1]
-                s0 += cell[c]
-                s1 += cell[c + 1]
-                s2 += cell[c + 2]
-                s3 += cell[c + 3]
-            found[i, c], found[i, c + 1], found[i, c + 2], found[i, c + 3] = s0, s1, s2, s3
-
-
-@loop
-def _gather_of_each(codes: Array, starts: Array, tables: Array, found: Array) -> None:
-    for k in range(len(tables)):
-        for i in range(len(codes)):
-            for c in range(found.shape[2]):
-                summed = 0.0
+def _gather(codes: Array, starts: Array, tables: Array, start: int, found: Array) -> None:
+    # The sums of two rows do not wait for each other. Unsigned numbers never count from the end of an array.
+    for table, total in zip(tables, found[:, start : start + len(codes)]):  # noqa: B905
+        for i in range(0, len(codes), 2):
+            k = min(i + 1, len(codes) - 1)
+            for c in range(0, total.shape[1], 4):
+                p, q, r, s = lanes(c, total.shape[1] - 1)
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
                 for j in range(codes.shape[1]):
-                    summed += tables[k, starts[j] + codes[i, j] + 1, c]
-                found[k, i, c] = summed
+                    a, b = np.uintp(starts[j] + codes[i, j] + 1), np.uintp(starts[j] + codes[k, j] + 1)
+                    a0, b0 = a0 + table[a, p], b0 + table[b, p]
+                    a1, b1 = a1 + table[a, q], b1 + table[b, q]
+                    a2, b2 = a2 + table[a, r], b2 + table[b, r]
+                    a3, b3 = a3 + table[a, s], b3 + table[b, s]
+                total[i, p], total[i, q], total[i, r], total[i, s] = a0, a1, a2, a3
+                total[k, p], total[k, q], total[k, r], total[k, s] = b0, b1, b2, b3
 
 
 @loop

@@ -26,22 +26,22 @@ def _parts(x: Array) -> list[slice]:
     return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))
 
 
-def extreme(x: Array) -> bool:
-    """Whether :func:`extremes` is true for any cell."""
-    if x.dtype.kind != "f":
-        return False
-    if not blocks.worthwhile(x.size):
-        return bool(extremes(x).any())
-    x = x.T if x.flags.f_contiguous else x
-    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), LEAST, MOST), blocks.cuts(*x.shape)))
+def extreme(x: Array, signed: bool = True) -> bool:
+    """Whether :func:`extremes` is true for any cell; if not ``signed``, also whether a cell is negative or NaN."""
+    floats = x.dtype.kind == "f"
+    if not (floats and blocks.worthwhile(x.size)):
+        return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
+    x = x.ravel("K") if x.flags.forc else x
+    parts = blocks.slices(len(x), max(1, blocks.CELLS * len(x) // x.size))
+    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), LEAST, MOST, signed), parts))
 
 
 @loop
-def _extreme(x: Array, least: float, most: float) -> bool:
+def _extreme(x: Array, least: float, most: float, signed: bool) -> bool:
     odd = 0
     for i in range(len(x)):
-        size = abs(x[i])
-        odd += (size > most) | ((size < least) & (size > 0.0))
+        size = abs(x[i]) if signed else x[i]
+        odd += not ((size == 0.0) | ((size >= least) & (size <= most)) | (signed & (size != size)))
     return odd > 0
 
 
@@ -51,41 +51,42 @@ def extremes(x: Array) -> Array:
     return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
-def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Convert whole numbers from 0 to 32,767 to integers of two bytes, and NaN to -1; return also the largest number.
+def whole_numbers(x: Array, kind: type = np.int16) -> tuple[Array, int] | None:
+    """Convert whole numbers from 0 on to integers of the type ``kind``; return also the largest number.
 
-    Return ``None`` if a cell has any other value.
+    If the type has a sign, NaN becomes -1. Return ``None`` if a cell has any other value.
     """
-    codes = np.empty(x.shape, np.int16)
+    codes, limits = np.empty(x.shape, kind), np.iinfo(kind)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
-    tops = list(blocks.each(lambda cut: form(blocks.contiguous(x[cut], float), codes[cut]), blocks.cuts(*x.shape)))
-    return None if min(tops) < -1 else (codes, max(tops))
+
+    def part(cut: slice) -> int:
+        return form(blocks.contiguous(x[cut], float).ravel(), float(limits.max), limits.min < 0, codes[cut].ravel())
+
+    tops = list(blocks.each(part, blocks.cuts(*x.shape)))
+    return None if min(tops) < 0 else (codes, max(tops))
 
 
 @loop
-def _whole_numbers(x: Array, found: Array) -> int:
-    odd, top = 0, np.int64(-1)
+def _whole_numbers(x: Array, most: float, gaps: bool, found: Array) -> int:
+    odd, top = 0, np.int32(0)
     for i in range(len(x)):
-        row, out = x[i], found[i]
-        for j in range(len(row)):
-            v = row[j]
-            inside = (v >= 0.0) & (v <= 32767.0)
-            code = np.int64(v) if inside else np.int64(-1)
-            odd += (v == v) & (not inside or np.float64(code) != v)
-            top = max(top, code)
-            out[j] = np.int16(code)
-    return -2 if odd else top
+        v = x[i]
+        code = np.int32(v if (v >= 0.0) & (v <= most) else -1.0)
+        odd += (np.float64(code) != v) & ((v == v) | (not gaps)) | (v < 0.0)
+        top = max(top, code)
+        found[i] = code
+    return -1 if odd else top
 
 
-def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
+def _whole_numbers_in_numpy(x: Array, most: float, gaps: bool, found: Array) -> int:
     with np.errstate(invalid="ignore"):
         np.copyto(found, x, casting="unsafe")
     if (odd := (found != x) | (found < 0)).any():
-        missing = np.isnan(x)
+        missing = np.isnan(x) & gaps
         if (odd & ~missing).any():
-            return -2
-        np.copyto(found, np.int16(-1), where=missing)
-    return int(found.max(initial=-1))
+            return -1
+        np.copyto(found, -1, where=missing)
+    return int(found.max(initial=0))
 
 
 class Whole(NamedTuple):

@@ -15,6 +15,9 @@ from bayesnb.kernels.blocks import Array, loop
 FACTORIALS = 1024
 """Number of counts whose ln n! is tabulated."""
 
+LANES = 64
+"""Largest number of products per row of a compiled loop; scipy is faster at more."""
+
 
 def stored_cuts(x: Any) -> list[slice]:
     """Divide the rows of a sparse matrix into blocks."""
@@ -25,7 +28,35 @@ def products(x: Any, table: Array) -> Array:
     """Σ_j x_j table_j, (..., row, class), for dense or CSR ``x`` without NaN."""
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
-    return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
+    wide = table.reshape(-1, table.shape[-1]).T
+    if wide.shape[1] > LANES or not blocks.worthwhile(x.nnz * wide.shape[1]):
+        found = x @ wide
+    else:
+        cells = blocks.contiguous(x.data, float), x.indices, x.indptr, blocks.contiguous(wide, float)
+        found = np.empty((x.shape[0], wide.shape[1]))
+        blocks.written(found, lambda cut, out: _products(*cells, cut.start, out), stored_cuts(x))
+    return np.moveaxis(found.reshape(-1, *table.shape[:-1]), 0, -2)
+
+
+@loop
+def lanes(c: int, last: int) -> tuple[int, int, int, int]:
+    """Four columns from ``c`` on, which the loops below add at once; after the last column, this column again."""
+    return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
+
+
+@loop
+def _products(data: Array, indices: Array, indptr: Array, table: Array, start: int, found: Array) -> None:
+    for i in range(len(found)):
+        for c in range(0, found.shape[1], 4):
+            p, q, r, s = lanes(c, found.shape[1] - 1)
+            at_p = at_q = at_r = at_s = 0.0
+            for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
+                n, j = data[k], np.uintp(indices[k])
+                at_p += n * table[j, p]
+                at_q += n * table[j, q]
+                at_r += n * table[j, r]
+                at_s += n * table[j, s]
+            found[i, p], found[i, q], found[i, r], found[i, s] = at_p, at_q, at_r, at_s
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
@@ -34,16 +65,13 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
     If ``codes`` is given, return only the sum for the row's own class. In this case, ``weight`` times the row's counts
     is subtracted from α first.
     """
-    # The loop adds two classes at once, so an odd number of classes is padded.
-    n_classes = len(alpha)
-    data, wide = blocks.contiguous(x.data, float), np.ones((alpha.shape[1], n_classes + n_classes % 2))
-    wide[:, :n_classes] = alpha.T
+    data, wide = blocks.contiguous(x.data, float), blocks.contiguous(alpha.T, float)
     # Tables of the smallest counts, if they are small compared with the matrix.
     several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
-    known = np.empty((len(wide), several, wide.shape[1]))
+    known = np.empty((several, *wide.shape))
     with np.errstate(divide="ignore"):
         for n in range(several):
-            known[:, n] = np.log(wide + n) + (known[:, n - 1] if n else 0.0)
+            known[n] = np.log(wide + n) + (known[n - 1] if n else 0.0)
 
     def part(cut: slice, found: Array) -> None:
         if codes is None:
@@ -53,30 +81,31 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
             _rising_own(data, x.indices, x.indptr, cut.start, wide, *own, found)
 
     shape = (x.shape[0], wide.shape[1]) if codes is None else x.shape[0]
-    found = blocks.written(np.empty(shape), part, stored_cuts(x))
-    return found[:, :n_classes] if codes is None else found
+    return blocks.written(np.empty(shape), part, stored_cuts(x))
 
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    several, one = np.uintp(known.shape[1]), np.uintp(1)
+    several, one = np.uintp(len(known)), np.uintp(1)
     for i in range(len(found)):
-        first, last = np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])
-        for c in range(0, found.shape[1], 2):
-            a, b, k = np.uintp(c), np.uintp(c + 1), first
-            sum_a = sum_b = 0.0
-            while k < last:
+        for c in range(0, found.shape[1], 4):
+            p, q, r, s = lanes(c, found.shape[1] - 1)
+            at_p = at_q = at_r = at_s = 0.0
+            for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
                 n, j = data[k], np.uintp(indices[k])
                 whole = np.int64(n)
                 place = np.uintp(whole) - one
                 if place < several and np.float64(whole) == n:
-                    sum_a += known[j, place, a]
-                    sum_b += known[j, place, b]
+                    at_p += known[place, j, p]
+                    at_q += known[place, j, q]
+                    at_r += known[place, j, r]
+                    at_s += known[place, j, s]
                 else:
-                    sum_a += _log_rising(alpha[j, a], n)
-                    sum_b += _log_rising(alpha[j, b], n)
-                k += one
-            found[i, a], found[i, b] = sum_a, sum_b
+                    at_p += _log_rising(alpha[j, p], n)
+                    at_q += _log_rising(alpha[j, q], n) if q != p else 0.0
+                    at_r += _log_rising(alpha[j, r], n) if r != q else 0.0
+                    at_s += _log_rising(alpha[j, s], n) if s != r else 0.0
+            found[i, s], found[i, r], found[i, q], found[i, p] = at_s, at_r, at_q, at_p
 
 
 @loop

@@ -30,12 +30,11 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
     """Σ w x of each class, (class, column), for dense or sparse ``x`` without NaN."""
     (rows, columns), stored = x.shape, sparse.issparse(x)
-    parts = blocks.cuts(rows, columns, 16 * n)
     if stored:
         x = sparse.csr_array(x, dtype=float)
         # Use few blocks, so that their tables stay small compared with the matrix.
         several = max(1, min(4, x.nnz // max(1, 4 * n * columns)))
-        parts = blocks.slices(rows, max(1, -(-rows // several)))
+    parts = blocks.slices(rows, max(1, -(-rows // several))) if stored else blocks.cuts(rows, columns, 16 * n)
     compiled = blocks.worthwhile(x.nnz if stored else x.size)
 
     def part(cut: slice) -> Array:
@@ -81,7 +80,8 @@ def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: in
     A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells are ones, and other cells
     are zeros.
     """
-    if sparse.issparse(codes):
+    # Bytes hold 0 and 1. Their zeros are exact differences if no row has a fraction as its weight.
+    if sparse.issparse(codes) or (codes.dtype == np.uint8 and n_values == 2 and (weight == 1).all()):
         ones = totals(codes, labels, weight, n_classes)
         return np.stack([weights(labels, weight, n_classes)[:, None] - ones, ones], axis=-1)
     shape = (n_classes, codes.shape[1], n_values)

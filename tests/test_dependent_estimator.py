@@ -234,6 +234,20 @@ def test_weights_that_leave_no_digits_are_refused_with_the_cure():
     assert_allclose(clf.predict_proba(X).sum(1), 1.0)
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.parametrize("dependence", ["tempered", "weighted", "pairwise", "auto"])
+def test_no_exponent_is_learned_if_the_class_names_the_rows_however_copies_are_given(dependence):
+    X, y = default_rng(0).normal(size=(30, 2)), np.arange(30).astype(str)
+    few, clf = np.where(np.arange(30) < 14, "0", y), BayesianNB(dependence=dependence)
+    with pytest.raises(NoExponentsError, match=r"30 of 30 rows are the only row of their class"):
+        clf.fit(X, y)
+    with pytest.raises(NoExponentsError, match=r"16 of 30 rows are the only row of their class"):
+        clf.fit(X, few)
+    twice, at = BayesianNB(dependence=dependence).fit(X, y, sample_weight=np.full(30, 2.0)), np.repeat(np.arange(30), 2)
+    copies = BayesianNB(dependence=dependence).fit(X[at], y[at])
+    assert_allclose(twice.predict_proba(X), copies.predict_proba(X), atol=1e-9)
+
+
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_rows_that_are_learned_and_forgotten_leave_the_probabilities_as_they_were(how):
     X, _ = table()

@@ -65,8 +65,8 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, if a term is not finite, if the weights of the rows are too large, or
-        if there are too many exponents or columns.
+        If a feature has no exact leave-one-out, if a term is not finite, if the weights of the rows are too large, if
+        more than half of the rows are the only row of their class, or if there are too many exponents or columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -76,7 +76,7 @@ def learn(
         )
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
         return _learned(before.terms, posterior, data, labels, spec, Order.under(posterior.model, data, labels))
-    _require_learnable(posterior, spec)
+    _require_learnable(posterior, labels, spec)
     order = Order.under(posterior.model, data, labels)
     found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
     return _learned(found, posterior, data, labels, spec, order)
@@ -95,8 +95,17 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
         raise NoExponentsError(error.args[0]) from None
 
 
-def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
+def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
     require_exact(posterior.model)
+    weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
+    if weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:
+        raise NoExponentsError(
+            "{value} of {expected} rows are the only row of their class, and no exponent is learned from such rows; "
+            "take a class that several rows share, {other}",
+            value=int((rows == 1).sum()),
+            expected=int(rows.sum()),
+            other=OR_NAIVE,
+        )
     columns = 1 if spec.by == "model" else len(pieces(posterior))
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 

@@ -185,6 +185,15 @@ def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
     assert legend.get_texts()[0].get_text().replace("\\$", "$").strip()[:2] in (name[:2], "b")
 
 
+def test_a_ledger_shows_the_whole_name_of_a_column_of_a_survey():
+    name, value = "how satisfied are you with the repair overall?", "very satisfied indeed, many thanks"
+    figure = plots.ledger(ledger_of({name: (value, 1.0), "age": (3.0, -0.5)}, label="a", against="b"))
+    assert f"{name} = {value}" in [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert not cut_off(figure)
+    left, _, right, _ = figure.axes[0].get_position().extents * figure.get_figwidth()
+    assert right - left > 3.5
+
+
 def test_the_prior_is_dashed_and_the_posterior_is_not(tree):
     figure = plots.prior_posterior(tree, "mu_bill_length_mm")
     (axes,) = figure.axes

@@ -577,8 +577,10 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
+    levels = [*levels]
     held = {str(level).strip().lower(): str(level) for level in levels}
-    scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
+    several = len(held) == len(levels) > 2  # Otherwise, some levels are spellings of one answer, to be joined first.
+    scale = next((scale for scale in SCALES if several and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
 
 

@@ -12,7 +12,7 @@ from bayesnb import plots
 PAGE = """# Pictures, with their code
 
 The functions of `bayesnb.plots` take the results of questions and return matplotlib figures. Write a figure with
-`figure.savefig("picture.png")`. Figures are not registered with `pyplot`, so `plt.savefig` would write an empty picture.
+`figure.savefig("picture.png")`. Figures are not registered with `pyplot`, so `plt.savefig` writes an empty picture.
 Every picture below is drawn by the code under it.
 """
 

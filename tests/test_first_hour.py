@@ -249,7 +249,7 @@ def test_classes_that_differ_by_case_or_blanks_are_told_once_with_what_to_write(
     X = table.drop(columns="outcome")
     with pytest.warns(ClassSpellingsWarning) as said:
         BayesianNB(dependence="weighted").fit(X, y)
-    cure = "correct them in y, as with y.str.strip().str.lower()"
+    cure = "correct them in y, as with pd.Series(y).str.strip().str.lower()"
     expected = f"the classes ' Overhaul', 'overhaul' differ only by case or blanks: {cure}"
     assert [str(each.message) for each in said] == [expected]
     assert f"the class: {expected}" in str(inspect(X, y))
@@ -460,3 +460,13 @@ def test_a_price_in_two_words_for_one_currency_is_a_number(table, one, other):
     numbers = X.assign(fee=[float(10 + 7 * k % 60) for k in range(len(X))])
     assert "fee: numbers in " in str(inspect(X, y))
     assert np.allclose(BayesianNB().fit(X, y).predict_proba(X), BayesianNB().fit(numbers, y).predict_proba(numbers))
+
+
+def test_ordered_answers_in_several_spellings_are_joined_first_and_the_advice_can_be_fitted(table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    X["effort"] = np.resize(["low", "Low", "high ", "medium", "high"], len(X))
+    found = inspect(X, y)
+    assert "effort: levels in several spellings, 'Low' for 'low'" in str(found)
+    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "high, low, medium"
+    X["effort"] = X["effort"].str.strip().str.lower()
+    assert inspect(X, y).features["effort"].order == ("low", "medium", "high")

@@ -133,7 +133,7 @@ def test_breast_cancer_does_not_fit():
     assert len(found.failed) > 400
     assert pairs_named(found.failed, "mean radius", "mean area")
     assert (found.failed["statistic"] == "skewness").sum() > 30
-    assert "checks speak against the model, most of all the kurtosis of 'concavity error' in class 1" in str(found)
+    assert "checks fail, worst the kurtosis of 'concavity error' in class 1" in str(found)
 
 
 def test_a_copy_of_a_column_is_found():

@@ -266,7 +266,8 @@ class ClassSpellingsWarning(TableRemark):
     ...     warnings.simplefilter("always")
     ...     clf = nb.BayesianNB().fit({"age": [3, 5, 70]}, ["low", "low ", "high"])
     >>> print(said[0].message)
-    the classes 'low', 'low ' differ only by case or blanks: correct them in y, as with y.str.strip().str.lower()
+    the classes 'low', 'low ' differ only by case or blanks: correct them in y, as with
+    pd.Series(y).str.strip().str.lower()
     """
 
 
@@ -277,7 +278,7 @@ def spelled_apart(classes: Iterable[Any]) -> list[Message]:
     """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
     alike = alike_in(texts) if len(texts) <= MOST_SPELLED else []
-    y = Spelled("y, as with y.str.strip().str.lower()", IN_CLASS.command)
+    y = Spelled("y, as with pd.Series(y).str.strip().str.lower()", IN_CLASS.command)
     said = "the classes {alike} differ only by case or blanks: correct them in {y}"
     return [Message(said, alike=", ".join(map(repr, own)), y=y) for own in alike[:3]]
 

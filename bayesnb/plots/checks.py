@@ -58,7 +58,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     >>> X, y = datasets.play_tennis()
     >>> figure = predictive_checks(checks.predictive_checks(BayesianNB().fit(X, y), X, y))
     >>> figure.axes[0].get_title()
-    'none of 12 checks speaks against the model'
+    'none of 12 checks fails'
     """
     if found.table.empty:
         raise ValueError("Expected at least one check; got none, so there is nothing to draw")
@@ -85,10 +85,10 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     axes.set_ylim(place[-1] - 0.7, 0.7)
     axes.set_xlim(-edge, edge)
     axes.set_xlabel("observed value, in standard deviations\nof the replicated tables from their mean", fontsize=9)
-    n, verb = len(found.failed), "speaks" if len(found.failed) < 2 else "speak"
+    n, verb = len(found.failed), "fails" if len(found.failed) < 2 else "fail"
     some = "" if len(shown) == len(found.table) else f"\nthe {len(shown)} that are farthest away"
-    axes.set_title(f"{n or 'none'} of {len(found.table)} checks {verb} against the model{some}", fontsize=10)
-    entries = [("speaks against the model", AGAINST, "D"), ("does not", FOR, "o")]
+    axes.set_title(f"{n or 'none'} of {len(found.table)} checks {verb}{some}", fontsize=10)
+    entries = [("fails", AGAINST, "D"), ("does not", FOR, "o")]
     legend(figure, entries, "lower right", ncols=2, fontsize=8)
     return figure
 

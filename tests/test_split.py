@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb.cli.splitting import drawn_by_content
+from bayesnb.cli.writing import drawn_by_content
 from tests.conftest import run
 
 ROWS = pd.DataFrame(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-import warnings
-from dataclasses import replace
-from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.outputs import is_model, is_predictions, require_output
+from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import flat, print_answer
-from bayesnb.cli.rows import asked_rows, class_of, frame_of, learned_columns, load_model, row_at, template_of
+from bayesnb.cli.rows import class_of, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
-from bayesnb.cli.terminal import say, stdout, warn
 from bayesnb.wording import at_row, counted_from
 
 if TYPE_CHECKING:
@@ -26,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
-    from bayesnb.inference.classifier import Classifier
     from bayesnb.inference.questions import Question
 
 
@@ -62,11 +56,11 @@ def explain(
 
     if of_model:
         clf, target = load_model(data)
-        name, frame, pair = data, _row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_.tolist())
+        name, frame, pair = data, row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_.tolist())
     else:
         learned = fitted(
             data, target, format, settings, repeat=False,
-            check=lambda name, X, _, classes: (_row_of(X, name, row, values), pair_of(classes)),
+            check=lambda name, X, _, classes: (row_of(X, name, row, values), pair_of(classes)),
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
@@ -110,115 +104,6 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
         return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class."]
     entropy = f"whose entropy is {questions.attrs['entropy']:.3f} nats"
     return [f"What to ask next: {', '.join(told)}{more} nats of expected information about the class, {entropy}."]
-
-
-def _row_for_model(
-    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
-) -> pd.DataFrame:
-    if values or (row is not None and not row.isdecimal()):
-        if new is not None:
-            raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
-        template = template_of(clf)
-        return frame_of(asked_rows([] if row is None else [row], path, template, values), template)
-    if new is None:
-        raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    table = opened_for(clf, new, format)
-    return learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
-
-
-def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
-    if row is not None and row.isdecimal():
-        return row_at([X], int(row), name)
-    asked = asked_rows([] if row is None else [row], name, X, values)
-    return frame_of(asked or [X.iloc[0].to_dict()], X)
-
-
-@options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
-def predict(
-    model: str, new: str, output: str, digits: int, interval: bool, prob: float, keep: tuple[str, ...],
-    absent: str | None, format: Format, force: bool,
-) -> int:  # fmt: skip
-    """Predict the class of each row and all class probabilities.
-
-    Rows are read and written in parts, in order. A file is written completely or not at all.
-    """
-    from bayesnb import deploy
-    from bayesnb.data import writers
-    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning
-
-    require_output(output, "table", (model, new), is_predictions, force)
-    clf, _ = load_model(model, absent)
-    table = opened_for(clf, new, format, None, *keep)
-    for column in keep:
-        table.require(column, "--keep")
-    counts = UnseenCounter(clf.schema)
-    with warnings.catch_warnings():
-        # Unseen levels are counted over all parts and reported once.
-        warnings.simplefilter("ignore", UnseenLevelWarning)
-        frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
-        if output == "-" or Path(output).suffix.lower() in writers.SEPARATORS:
-            frames = (_rounded(frame, digits) for frame in frames)
-        if output == "-":
-            writers.write_csv(frames, stdout())
-        else:
-            rows = writers.write(frames, output)
-            say(f"wrote {output}: {rows:,} rows")
-            if table.settings.drop and not keep:
-                say(f"to copy a column, such as a key of the rows: --keep {shlex.quote(table.settings.drop[0])}")
-    for sentence in counts.sentences():
-        warn(sentence)
-    return 0
-
-
-def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Format the predicted probabilities as text with ``digits`` significant digits."""
-    probabilities = frame.columns[frame.columns.get_loc("prediction") + 1 :]
-    return frame.assign(**{name: [f"{p:.{digits}g}" for p in frame[name]] for name in probabilities})
-
-
-@options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
-def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
-    """Write a model as one SQL SELECT.
-
-    The statement computes the class probabilities of the rows of a table.
-    """
-    from bayesnb import deploy
-    from bayesnb.data.writers import replacing
-
-    require_output(output, "sql", [model], lambda _: False, force)
-    clf, _ = load_model(model)
-    try:
-        query = deploy.to_sql(clf, dialect, table, keep) + "\n"
-    except ImportError as error:
-        raise click.UsageError(str(error)) from error
-    if output == "-":
-        stdout().write(query)
-    else:
-        with replacing(output) as part:
-            part.write_text(query, encoding="utf-8", newline="\n")
-    return 0
-
-
-@options.command("MODEL", "bayesnb.inference.sample:sample", output="to_table")
-def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
-    """Draw new rows from a model.
-
-    The class is drawn first, unless --label names it; then the columns are drawn given the class.
-    """
-    from bayesnb import draws
-    from bayesnb.data import writers
-
-    # A sampled table looks like an observed one, so any table is replaced only with --force.
-    require_output(output, "table", [model], lambda _: False, force)
-    clf, _ = load_model(model)
-    frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf.classes_.tolist(), label, "--label"))
-    if clf.target is not None and clf.target not in frame:
-        frame = frame.rename(columns={frame.columns[0]: clf.target})
-    if output == "-":
-        writers.write_csv([frame], stdout())
-    else:
-        writers.write([frame], output)
-    return 0
 
 
 @options.command("MODEL NEW", "bayesnb.inference.watch:watch", f"NEW is {options.FILES}.")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options
-from bayesnb.cli.judging import document_of
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
-from bayesnb.wording import at_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,12 +29,6 @@ COMPARED = (
     "bayesnb.inference.further_rows:worth_of_rows"
 )
 """Functions whose parameters are options of ``compare``."""
-
-FOOTNOTE = (
-    "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
-    "relative frequency), and mean and predictive are the same where a row has one value for each parameter, as for "
-    "levels. They differ for numbers: bayesnb compare heights."
-)
 
 
 @options.command("DATA", COMPARED, options.EMBEDDED, settings="naive")
@@ -61,6 +53,7 @@ def compare(
     model.
     """
     from bayesnb.evaluation import comparison
+    from bayesnb.evaluation.estimates import answers_of_row
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
     from bayesnb.model import ESTIMATES
@@ -86,7 +79,8 @@ def compare(
     shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
     needed = names if shown else (take,) if more and take in names else ()
     others = _with_each(learned.parameters, X, y, needed)
-    answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row] if shown or nuts else []
+    each_frame = [frame_of([row], X) for row in each_row] if shown or nuts else []
+    answers = [answers_of_row(clf, frame, others, prob, draws) for frame in each_frame]
     roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     worth_of_more = None
     if more:
@@ -106,19 +100,24 @@ def compare(
         "scored_by": str(compared.how["predictive"]),
     }
     document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}
-    document |= {"recommended": take, "fit": command, "scorecard": document_of(compared.card())}
+    document |= {"recommended": take, "fit": command, "scorecard": compared.card().document}
     document |= {} if worth_of_more is None else {"more": {"table": worth_of_more, **worth_of_more.attrs}}
     document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
 
     def screen() -> list[Section]:
         more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        rows_of_estimates = [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))]
-        by_sampling = [] if roads is None else [_nuts_section(roads)]
+        rows_of_estimates = [
+            scores.estimates_of_row(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))
+        ]
+        by_sampling = []
+        if roads is not None:
+            took = f"closed form {1000 * roads['seconds_closed']:.0f} ms; NUTS {roads['seconds_nuts']:.0f} s"
+            by_sampling = [Section("", [f"{took}, compiling included"], roads["verdict"])]
         if not everything:
             model = clf if held_out is None else _without(learned.parameters, clf, X, y, held_out)
             truth = None if held_out is None else y.iloc[held_out]
-            row = _ledger_section(model, frame_of(each_row[:1], X), held_out, truth, prob)
+            row = scores.explained_row(model, frame_of(each_row[:1], X), held_out, truth, prob)
             row_sections = rows_of_estimates if asked or values or by_sampling else []
             first = [Section("", [], compared.finding), row, scores.four_estimates(compared)]
             return [*first, *more_rows, *row_sections, *by_sampling]
@@ -159,63 +158,6 @@ def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, 
         return clf
 
 
-def _ledger_section(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
-    from bayesnb.report.parts import Section
-    from bayesnb.report.questions import answer, ledger
-
-    proba = clf.predict_proba(frame)[0]
-    predicted = clf.classes_[proba.argmax()]
-    wrong = truth is not None and truth != predicted and truth in clf.classes_
-    contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
-    said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
-    named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
-    lead = f"Naive Bayes on the row {named}: {said}"
-    if row is not None:
-        lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
-    legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
-    return Section("", [next(ledger(contributions, "nats")), legend], lead)
-
-
-def _answer_of(
-    clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
-    others: Mapping[str, Classifier | str],
-) -> dict[str, Any]:  # fmt: skip
-    from bayesnb.model import ESTIMATES, ImpossibleRowError
-    from bayesnb.priors import BoundaryError, ImproperError
-    from bayesnb.wording import RefusedError
-
-    frame, labels = frame_of([row], X), [str(label) for label in clf.classes_]
-    estimates: dict[str, Any] = {}
-    for name in (*ESTIMATES, *others):
-        try:
-            model = others.get(name) or clf.with_estimate(name)
-            proba = None if isinstance(model, str) else map(float, model.predict_proba(frame)[0])
-            estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
-        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
-            estimates[name] = str(error)
-    ends = clf.predict_interval(frame, prob, draws=draws).iloc[0]
-    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
-    return {"estimates": estimates, "interval": interval}
-
-
-def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
-    import pandas as pd
-
-    from bayesnb.report.parts import Section, TablePart
-
-    labels, estimates = list(answer["interval"]), answer["estimates"]
-    lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
-    for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
-        name = said if what == "median" else f"{prob:.0%} {said}"
-        lines[name] = {label: answer["interval"][label][what] for label in labels}
-    frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
-    shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
-    parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
-    if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
-        parts.append(FOOTNOTE)
-    return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)
-
-
 def _by_nuts(
     clf: Classifier, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
@@ -237,10 +179,3 @@ def _by_nuts(
     except ConvergenceError as error:
         said = {"verdict": str(error), "agrees": None, "exit": 4}
     return said | {"seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin}
-
-
-def _nuts_section(roads: Mapping[str, Any]) -> Section:
-    from bayesnb.report.parts import Section
-
-    closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
-    return Section("", [f"closed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included"], roads["verdict"])

@@ -84,7 +84,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
 
     from bayesnb.cli.rows import load_model
     from bayesnb.inference.column_gains import information
-    from bayesnb.inference.scorecard import percent
+    from bayesnb.inference.scorecard import percent, worth_of_record
     from bayesnb.modelfile import document
     from bayesnb.report.parts import Section, TablePart, count_of
 
@@ -131,25 +131,13 @@ def _model(path: str, everything: bool, layout: str) -> int:
     head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."
     parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
     document_of = {**about, "features": features}
-    print_answer(layout, document_of, features, lambda: [Section("", parts, f"{head} {_worth(record)}")])
+    print_answer(layout, document_of, features, lambda: [Section("", parts, f"{head} {worth_of_record(record)}")])
     return 0
 
 
 def _few(rows: Mapping[str, float], most: int = 6) -> str:
     names = [*rows]
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
-
-
-def _worth(record: Mapping[str, Any]) -> str:
-    from bayesnb.inference.scorecard import nats, percent
-
-    if "log_loss" not in record:
-        return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
-    how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
-    return (
-        f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
-        f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
-    )
 
 
 def _how_read(source: Source) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options
-from bayesnb.cli.outputs import OWN_PICTURE, is_picture, require_output
+from bayesnb.cli.outputs import is_picture, require_output, save_picture, write_text
 from bayesnb.cli.printing import print_answer
 from bayesnb.cli.rows import load_model
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
-from bayesnb.cli.terminal import say, stdout, warn
+from bayesnb.cli.terminal import say, warn
 from bayesnb.wording import nearest
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
-    from bayesnb.inference.independence import Independence
-    from bayesnb.inference.scorecard import Scorecard
 
 
 @options.command(
@@ -58,7 +56,7 @@ def score(
     for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)
     card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
-    document = {"model": model, "data": table.name, "target": target} | document_of(card)
+    document = {"model": model, "data": table.name, "target": target} | card.document
     print_answer(layout, document, card.table, lambda: [scores.worth(card)])
     return 0
 
@@ -69,15 +67,6 @@ def _as_learned(y: pd.Series, clf: Classifier) -> Any:
     texts, known = {str(label): label for label in learned}, {*learned}
     each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}
     return y if all(key is label for key, label in each.items()) else y.map(each)
-
-
-def document_of(card: Scorecard) -> dict[str, Any]:
-    """The values of a scorecard, for JSON."""
-    return {
-        "sentence": card.finding, "rows": card.rows, "prob": card.prob, "scored_by": str(card.how),
-        "confidence": card.confidence, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,
-        "never_learned": card.never_learned,
-    }  # fmt: skip
 
 
 @options.command(
@@ -128,19 +117,11 @@ def audit(
         document["labels"] = number | {"dependence": asking.advice, "rows": doubts.head(top).rename_axis("row")}
     print_answer(layout, document, found.pairs, lambda: [asking.section(name, top) for name in names])
     if output is not None:
-        _draw(found, output)
+        from bayesnb import plots
+
+        save_picture(plots.independence(found), output)
+        say(f"wrote {output}")
     return 0
-
-
-def _draw(found: Independence, output: str) -> None:
-    from bayesnb import plots
-    from bayesnb.data.writers import replacing
-
-    figure, suffix = plots.independence(found), Path(output).suffix.lower()
-    written_by = {".png": "Software", ".svg": "Creator"}[suffix]
-    with replacing(output) as part:
-        figure.savefig(part, format=suffix[1:], dpi=180, metadata={written_by: OWN_PICTURE})
-    say(f"wrote {output}")
 
 
 @options.command("DATA", "bayesnb.report:report", options.EMBEDDED, output="to_page", layout="page")
@@ -156,7 +137,7 @@ def report(
     """
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.findings import together
-    from bayesnb.report.page import is_report, write
+    from bayesnb.report.page import is_report
     from bayesnb.report.page import report as page_of
     from bayesnb.report.questions import Held
 
@@ -171,9 +152,7 @@ def report(
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",
     )  # fmt: skip
-    if output == "-":
-        stdout().write(page)
-    else:
-        write(page, output)
+    write_text(page, output)
+    if output != "-":
         say(f"wrote {output}")
     return 0

@@ -9,10 +9,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from bayesnb.cli.terminal import visible
+from bayesnb.cli.terminal import stdout, visible
 
 WRITTEN = {
     "model": ("a model file", (".bayesnb", ".safetensors")),
@@ -73,6 +74,27 @@ def _is_stdin(path: Path) -> bool:
         return os.path.samestat(path.stat(), os.fstat(sys.stdin.fileno()))
     except (OSError, AttributeError, ValueError):
         return False
+
+
+def write_text(text: str, output: str) -> None:
+    """Write a text to stdout ("-"), or to a file, completely or not at all."""
+    if output == "-":
+        stdout().write(text)
+        return
+    from bayesnb.data.writers import replacing
+
+    with replacing(output) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def save_picture(figure: Any, output: str) -> None:
+    """Write a picture, marked as one that a command has drawn."""
+    from bayesnb.data.writers import replacing
+
+    suffix = Path(output).suffix.lower()
+    written_by = {".png": "Software", ".svg": "Creator"}[suffix]
+    with replacing(output) as part:
+        figure.savefig(part, format=suffix[1:], dpi=180, metadata={written_by: OWN_PICTURE})
 
 
 def same_place(output: str | None, model: str) -> bool:

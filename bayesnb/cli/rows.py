@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import require_stdin, say
 from bayesnb.wording import meant_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.data.csv_reader import Format
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
 
@@ -97,6 +99,29 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
     raise click.BadParameter(
         f"there is no row {position} in {name}: it has {start}, counted from 0", param_hint="--row"
     )
+
+
+def row_for_model(
+    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
+) -> pd.DataFrame:
+    """The row to explain by a model: one of the table ``new``, or given by its values."""
+    if values or (row is not None and not row.isdecimal()):
+        if new is not None:
+            raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
+        template = template_of(clf)
+        return frame_of(asked_rows([] if row is None else [row], path, template, values), template)
+    if new is None:
+        raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
+    table = opened_for(clf, new, format)
+    return learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
+
+
+def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
+    """The row to explain: one of a table, by its position, or given by its values."""
+    if row is not None and row.isdecimal():
+        return row_at([X], int(row), name)
+    asked = asked_rows([] if row is None else [row], name, X, values)
+    return frame_of(asked or [X.iloc[0].to_dict()], X)
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:

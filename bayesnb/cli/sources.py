@@ -15,7 +15,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import Message, RefusedError, meant
+from bayesnb.wording import Message, meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,21 +82,12 @@ class Opened:
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
         """Remarks about columns whose type no family supports, such as lists in Parquet."""
-        from bayesnb.data.columns import NoFamilyError
-        from bayesnb.data.readings import is_temporal
         from bayesnb.findings import Remark
 
-        found = []
         typed = self.file is not None and not self.file.layouts  # Columns of other files contain numbers or text.
         first = next(self.tables(), None) if typed else None
-        for name in () if first is None else first.names:
-            if name not in needed and not is_temporal(first.column(name).values):
-                try:
-                    _ = first.column(name).kind
-                except RefusedError as error:
-                    kind = error.value if isinstance(error, NoFamilyError) else type(error.value).__name__
-                    found.append(Remark(name, Message(NO_FAMILY, kind=kind), True, True))
-        return found
+        columns = () if first is None else (first.column(name) for name in first.names if name not in needed)
+        return [Remark(x.name, Message(NO_FAMILY, kind=x.unreadable), True, True) for x in columns if x.unreadable]
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """Findings about the columns, from all rows or a sample."""

@@ -26,6 +26,9 @@ type Kind = Literal["boolean", "integer", "real", "text", "empty"]
 KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 
 
+TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64", "period")
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
@@ -50,6 +53,28 @@ class Column:
         if not (self.declares and isinstance(self.values.dtype, pd.CategoricalDtype)):
             return None
         return tuple(self.values.cat.categories.tolist())
+
+    @property
+    def temporal(self) -> bool:
+        """Whether the column holds dates, times or durations, stored as such or as objects."""
+        dtype = self.values.dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            from pyarrow import types
+
+            return types.is_temporal(dtype.pyarrow_dtype)
+        if isinstance(dtype, pd.PeriodDtype | pd.DatetimeTZDtype) or getattr(dtype, "kind", "") in ("M", "m"):
+            return True
+        return pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(self.values, skipna=True) in TEMPORAL
+
+    @property
+    def unreadable(self) -> str:
+        """The kind of the cells if no family reads them, such as lists in Parquet; otherwise ""."""
+        if not self.temporal:
+            try:
+                _ = self.kind
+            except RefusedError as error:
+                return error.value if isinstance(error, NoFamilyError) else type(error.value).__name__
+        return ""
 
     def ordered(self) -> tuple[Any, ...]:
         """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or empty columns."""

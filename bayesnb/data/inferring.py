@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place, require_reads_sparse
-from bayesnb.data.readings import Reading, default_reading, is_temporal
+from bayesnb.data.readings import Reading, default_reading
 from bayesnb.data.specifications import (
     BY_TYPE,
     BestFamily,
@@ -49,20 +49,20 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     found = {}
     for column, given in specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
-        if not table.part or given.resolves or is_temporal(table.column(name).values):
+        if not table.part or given.resolves or table.column(name).temporal:
             found[name] = given.resolved(table.column(name))
     said = entries(features)
     for name in _unread(table, found):
         spec = next((entry.spec for entry in said if entry.columns is None or name in entry.columns), None)
         column = table.column(name)
         if _reads_text(spec):
-            if is_temporal(column.values):
+            if column.temporal:
                 own = default_reading(column)
                 cure = Cure("features", own.spelled, name)
                 said = "column {column!r} holds {value}, which cannot be levels or words: use {cure}"
                 raise RefusedError(said, column=name, value=own.said, cure=cure)
             continue
-        if table.part and not is_temporal(column.values):
+        if table.part and not column.temporal:
             continue
         if (own := default_reading(column)) is None:
             continue

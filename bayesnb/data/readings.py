@@ -484,7 +484,7 @@ class Date(Reading):
         return text.removesuffix(":00") if text.count(":") == 2 else text
 
     def resolved(self, column: Column) -> Date:
-        if is_temporal(column.values):
+        if column.temporal:
             return self.of_fields(self.parts, _format_of_type(column.values))
         texts = texts_of(column) if column.kind == "text" else []
         if self.resolves:
@@ -503,7 +503,7 @@ class Date(Reading):
 
     def read(self, column: Column) -> dict[Any, Any]:
         codes, distinct = codes_of(column)
-        if is_temporal(column.values):
+        if column.temporal:
             clock, elapsed = _typed_moments(column.values)
             each = {part: _part(part, clock, elapsed) for part in self.parts}
         else:
@@ -545,21 +545,6 @@ def _part(part: str, clock: Array, elapsed: Array) -> Array:
 def _levels(places: Array, levels: tuple[Any, ...]) -> Any:
     codes = np.where(np.isnan(places), -1, np.nan_to_num(places)).astype(np.int8)
     return pd.Categorical.from_codes(codes, pd.Index(levels))
-
-
-TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64", "period")
-
-
-def is_temporal(values: Any) -> bool:
-    """Whether a column holds dates, times or durations, stored as such or as objects."""
-    dtype = values.dtype
-    if isinstance(dtype, pd.ArrowDtype):
-        from pyarrow import types
-
-        return types.is_temporal(dtype.pyarrow_dtype)
-    if isinstance(dtype, pd.PeriodDtype | pd.DatetimeTZDtype) or getattr(dtype, "kind", "") in ("M", "m"):
-        return True
-    return pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(values, skipna=True) in TEMPORAL
 
 
 def _format_of_type(values: Any) -> DateFormat:
@@ -903,7 +888,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
     """The readings that fit the type or the texts of a column."""
-    if is_temporal(column.values):
+    if column.temporal:
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
         return ()
@@ -945,7 +930,7 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
     """Return the code of each cell (-1 if missing), and the distinct values. All dates have the code -1."""
-    if is_temporal(column.values):
+    if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded
 

@@ -22,7 +22,7 @@ from bayesnb.inference.regret import expected_losses, regrets
 from bayesnb.inference.scorecard import HeldOut, Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.learning import EstimatorParameters
-from bayesnb.model import ESTIMATES
+from bayesnb.model import ESTIMATES, ImpossibleRowError
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
 from bayesnb.wording import Cure, Message, RefusedError
@@ -492,3 +492,24 @@ def minus(a: Any, b: Any) -> Array:
 def standard_error(terms: Array) -> float:
     """The standard error of a sum over rows, √(n var); infinite if a term is infinite."""
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf
+
+
+def answers_of_row(
+    clf: Classifier, row: pd.DataFrame, others: Mapping[str, Classifier | str], prob: float, draws: int
+) -> dict[str, Any]:
+    """The class probabilities of a row under each estimate and other model, and their interval under the posterior.
+
+    A text in place of a model, or of probabilities, says why there are none.
+    """
+    labels = [str(label) for label in clf.classes_]
+    estimates: dict[str, Any] = {}
+    for name in (*ESTIMATES, *others):
+        try:
+            model = others.get(name) or clf.with_estimate(name)
+            proba = None if isinstance(model, str) else map(float, model.predict_proba(row)[0])
+            estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
+            estimates[name] = str(error)
+    ends = clf.predict_interval(row, prob, draws=draws).iloc[0]
+    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
+    return {"estimates": estimates, "interval": interval}

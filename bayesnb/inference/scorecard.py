@@ -187,6 +187,15 @@ class Scorecard:
         return str(self.finding)
 
     @property
+    def document(self) -> dict[str, Any]:
+        """The values, for JSON."""
+        return {
+            "sentence": self.finding, "rows": self.rows, "prob": self.prob, "scored_by": str(self.how),
+            "confidence": self.confidence, "scores": self.table, "confusion": self.confusion, "classes": self.by_class,
+            "never_learned": self.never_learned,
+        }  # fmt: skip
+
+    @property
     def _unknown(self) -> Message | str:
         if not self.never_learned:
             return ""
@@ -343,3 +352,14 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
         "brier": float((1 - (proba**2).sum(axis=1)).mean()),
         "ece": ece,
     }
+
+
+def worth_of_record(record: Mapping[str, Any]) -> str:
+    """A sentence about the scores in the record of a model file."""
+    if "log_loss" not in record:
+        return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
+    how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
+    return (
+        f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
+        f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,13 +22,14 @@ from bayesnb.report.parts import (
     with_interval,
     written,
 )
-from bayesnb.report.questions import Held, section_of, shortened
-from bayesnb.wording import Message
+from bayesnb.report.questions import Held, answer, ledger, section_of, shortened
+from bayesnb.wording import Message, at_row
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
     from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import Comparison
+    from bayesnb.inference.classifier import Classifier
     from bayesnb.inference.scorecard import Scorecard
 
 WORTH = "What the model is worth"
@@ -56,6 +58,12 @@ MEANING = {
     "predictive": "averaged: full Bayes",
 }
 """What each estimate does with the parameters θ."""
+
+FOOTNOTE = (
+    "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
+    "relative frequency), and mean and predictive are the same where a row has one value for each parameter, as for "
+    "levels. They differ for numbers: bayesnb compare heights."
+)
 
 NAMES = {
     "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "log_loss": "log loss", "brier": "Brier",
@@ -165,6 +173,36 @@ def four_estimates(compared: Comparison) -> Section:
     never = {name: compared.never(name) for name in plug_ins[1:]}
     parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
     return Section("", parts, "MAP beside full Bayes, on held-out rows")
+
+
+def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
+    """The class probabilities of a row under each estimate, and the interval of naive Bayes."""
+    labels, estimates = list(answer["interval"]), answer["estimates"]
+    lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
+    for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
+        name = said if what == "median" else f"{prob:.0%} {said}"
+        lines[name] = {label: answer["interval"][label][what] for label in labels}
+    frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
+    shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
+    parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
+    if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
+        parts.append(FOOTNOTE)
+    return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)
+
+
+def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
+    """What each value of a row adds to the log-odds of naive Bayes. ``row`` is its number if it was held out."""
+    proba = clf.predict_proba(frame)[0]
+    predicted = clf.classes_[proba.argmax()]
+    wrong = truth is not None and truth != predicted and truth in clf.classes_
+    contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
+    said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
+    named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
+    lead = f"Naive Bayes on the row {named}: {said}"
+    if row is not None:
+        lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
+    legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
+    return Section("", [next(ledger(contributions, "nats")), legend], lead)
 
 
 def more_rows(found: pd.DataFrame) -> Section:

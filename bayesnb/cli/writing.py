@@ -1,0 +1,165 @@
+"""The commands that write tables and queries: ``bayesnb predict``, ``export``, ``sample`` and ``split``."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bayesnb.cli import options
+from bayesnb.cli.outputs import is_predictions, require_output, write_text
+from bayesnb.cli.rows import class_of, load_model
+from bayesnb.cli.settings import Settings
+from bayesnb.cli.sources import load, opened, opened_for
+from bayesnb.cli.terminal import say, stdout, warn
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data.csv_reader import Format
+
+
+@options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
+def predict(
+    model: str, new: str, output: str, digits: int, interval: bool, prob: float, keep: tuple[str, ...],
+    absent: str | None, format: Format, force: bool,
+) -> int:  # fmt: skip
+    """Predict the class of each row and all class probabilities.
+
+    Rows are read and written in parts, in order. A file is written completely or not at all.
+    """
+    from bayesnb import deploy
+    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning
+    from bayesnb.data.writers import SEPARATORS
+
+    require_output(output, "table", (model, new), is_predictions, force)
+    clf, _ = load_model(model, absent)
+    table = opened_for(clf, new, format, None, *keep)
+    for column in keep:
+        table.require(column, "--keep")
+    counts = UnseenCounter(clf.schema)
+    with warnings.catch_warnings():
+        # Unseen levels are counted over all parts and reported once.
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
+        if output == "-" or Path(output).suffix.lower() in SEPARATORS:
+            frames = (_rounded(frame, digits) for frame in frames)
+        rows = _write(frames, output)
+        if output != "-":
+            say(f"wrote {output}: {rows:,} rows")
+            if table.settings.drop and not keep:
+                say(f"to copy a column, such as a key of the rows: --keep {shlex.quote(table.settings.drop[0])}")
+    for sentence in counts.sentences():
+        warn(sentence)
+    return 0
+
+
+def _write(frames: Iterable[pd.DataFrame], output: str) -> int:
+    from bayesnb.data import writers
+
+    return writers.write_csv(frames, stdout()) if output == "-" else writers.write(frames, output)
+
+
+def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """Format the predicted probabilities as text with ``digits`` significant digits."""
+    probabilities = frame.columns[frame.columns.get_loc("prediction") + 1 :]
+    return frame.assign(**{name: [f"{p:.{digits}g}" for p in frame[name]] for name in probabilities})
+
+
+@options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
+def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
+    """Write a model as one SQL SELECT.
+
+    The statement computes the class probabilities of the rows of a table.
+    """
+    from bayesnb import deploy
+
+    require_output(output, "sql", [model], lambda _: False, force)
+    clf, _ = load_model(model)
+    try:
+        query = deploy.to_sql(clf, dialect, table, keep) + "\n"
+    except ImportError as error:
+        raise click.UsageError(str(error)) from error
+    write_text(query, output)
+    return 0
+
+
+@options.command("MODEL", "bayesnb.inference.sample:sample", output="to_table")
+def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
+    """Draw new rows from a model.
+
+    The class is drawn first, unless --label names it; then the columns are drawn given the class.
+    """
+    from bayesnb import draws
+
+    # A sampled table looks like an observed one, so any table is replaced only with --force.
+    require_output(output, "table", [model], lambda _: False, force)
+    clf, _ = load_model(model)
+    frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf.classes_.tolist(), label, "--label"))
+    if clf.target is not None and clf.target not in frame:
+        frame = frame.rename(columns={frame.columns[0]: clf.target})
+    _write([frame], output)
+    return 0
+
+
+@options.command(output="to_stem")
+def split(
+    data: str, target: str | None, output: str | None, test_share: float, split_seed: int, format: Format, force: bool
+) -> int:
+    """Split a table into rows to learn from and rows to score.
+
+    The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test.
+    Which rows are drawn depends on their content and on the seed, not on their order. Rows without a class are left
+    out. Rows of CSV files, Excel files and embedded data sets become CSV in UTF-8, with unchanged cells; rows of other
+    tables become Parquet.
+    """
+    from bayesnb.data import writers
+
+    table = opened(data, format, Settings(), () if target is None else (target,))
+    text = table.file is not None and bool(table.file.layouts)
+    if text:
+        table = opened(data, replace(format, text=tuple(table.names)), Settings(), () if target is None else (target,))
+    X, y = load(table, target)
+    frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
+    frame = frame[[name for name in table.names if name in frame]]
+    drawn = drawn_by_content(frame, y, test_share, split_seed)
+    stem = output or str(Path(Path(table.name).name).stem if table.name != "-" else "stdin")
+    suffix = ".csv" if text or table.file is None else ".parquet"
+    parts = {f"{stem}-train{suffix}": frame[~drawn], f"{stem}-test{suffix}": frame[drawn]}
+    for path, rows in parts.items():
+        require_output(path, "table", [data], lambda _: False, force)
+        if not len(rows):
+            raise ValueError(f"--test {test_share:g} leaves no row for {path}: {len(frame)} rows have a class")
+    for path, rows in parts.items():
+        if text:
+            with writers.replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+                writers.write_csv([rows], file, table.file.layouts[0].sep)
+        else:
+            writers.write([rows], path)
+        say(f"{path}: {len(rows):,} rows")
+    return 0
+
+
+def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
+    """A mask of the drawn rows: in each class, the given share of rows with the smallest hashes of their content.
+
+    Equal rows are numbered, and the numbers are hashed too.
+    """
+    import numpy as np
+    import pandas as pd
+
+    key = f"{seed:016d}"[-16:]
+    texts = frame.astype(object).map(str)[sorted(frame.columns, key=str)]
+    cells = pd.util.hash_pandas_object(texts, index=False, hash_key=key)
+    copy = cells.groupby(cells.to_numpy()).cumcount()
+    numbers = pd.util.hash_pandas_object(pd.DataFrame({"cells": cells, "copy": copy}), index=False, hash_key=key)
+    order = np.argsort(numbers.to_numpy(), kind="stable")
+    rank = pd.Series(order, index=order).groupby(labels.to_numpy()[order]).cumcount().sort_index().to_numpy()
+    size = labels.groupby(labels.to_numpy()).transform("size").to_numpy()
+    return rank < np.floor(share * size + 0.5)

@@ -87,16 +87,6 @@ class FamilyChoice:
         return f"FamilyChoice of {len(self.features)} columns\n{self.table.round(2)}"
 
 
-def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
-    """Record in a schema why :func:`chosen` chose each family."""
-    put = {
-        name: replace(schema.features[name], origin=origin, tried=tried)
-        for name, (origin, tried) in reasons.items()
-        if name in schema.features
-    }
-    return replace(schema, features={**schema.features, **put})
-
-
 def chosen(
     table: Table, target: Target, weight: Array, features: Any, settings: EstimatorParameters
 ) -> tuple[Any, Reasons]:

@@ -76,6 +76,18 @@ class Column:
                 return error.value if isinstance(error, NoFamilyError) else type(error.value).__name__
         return ""
 
+    @property
+    def kind_of_values(self) -> str:
+        """The kind of the values, which decides the family by default, whatever the dtype."""
+        kind = self.kind
+        if self.textual or kind == "text":
+            return "text" if self.declared is None else "categories"
+        if kind == "boolean":
+            return "boolean"
+        if kind == "integer" and len(x := self.reals()) and np.nanmax(x) <= 1 and np.nanmin(x) >= 0:
+            return "zero_one"
+        return "nothing" if kind == "empty" else "number"
+
     def ordered(self) -> tuple[Any, ...]:
         """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or empty columns."""
         if self.declared and self.values.cat.ordered:

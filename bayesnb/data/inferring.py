@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from bayesnb.data.columns import Column, Names, zeros_and_ones
+from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place, require_reads_sparse
 from bayesnb.data.readings import Reading, default_reading
 from bayesnb.data.specifications import (
@@ -31,7 +30,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
-from bayesnb.priors import UNSEEN, Array, Dirichlet
+from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
@@ -122,29 +121,6 @@ def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
     return tuple(n for n, kind in kinds if getattr(kind, "kind", "O") not in "biufc" and n not in found)
 
 
-def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
-    """Replace each column in ``readings`` by its feature columns."""
-    held = {name: readings[name] for name in table.names if name in readings}
-    held = {name: own for name, own in held.items() if own.applies(table.column(name))}
-    if not held:
-        return table
-    made: dict[Any, Any] = {}
-    for name in table.names:
-        cells = held[name].read(table.column(name)) if name in held else {name: table.column(name).values}
-        if taken := [each for each in cells if each in made or (each != name and each in table.place)]:
-            raise RefusedError(
-                "column {column!r} would become {value!r}, and the table has a column of this name: rename one of them",
-                column=name, value=taken[0],
-            )  # fmt: skip
-        made |= {each: getattr(values, "array", values) for each, values in cells.items()}
-    declares = table.declares
-    if declares is not None:
-        declares |= {each for name, own in held.items() for each in own.names(name)}
-    index = table.source.index if table.named else None
-    source = pd.DataFrame(made, index=index, copy=False)
-    return replace(table, names=tuple(made), source=source, declares=declares)
-
-
 def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
@@ -158,7 +134,7 @@ def inferred(
     if not any(columns is table.names for _, columns, _ in specs.values()):
         taken.update(*(columns for _, columns, _ in specs.values()))
         rest = tuple(name for name in table.names if name not in taken) if taken else table.names
-    kinds = kinds_of(table, rest) if rest else {}
+    kinds = table.kinds(rest) if rest else {}
     one_by_one = not (table.numeric or table.sparse)
     for name, (spec, columns, origin) in grouped(kinds, by_type or BY_TYPE, one_by_one).items():
         if name in specs:
@@ -259,18 +235,6 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
-    """The kind of the values of each column, whatever their dtype."""
-    if table.sparse:
-        return dict.fromkeys(columns, "sparse")
-    if not table.numeric:
-        return {name: _kind_of(table.column(name)) for name in columns}
-    if table.source.dtype == bool:
-        return dict.fromkeys(columns, "boolean")
-    flags = zeros_and_ones(table.source)
-    return {name: "zero_one" if flags[table.place[name]] else "number" for name in columns}
-
-
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
@@ -318,17 +282,6 @@ TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
 """The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
 
 
-def _kind_of(column: Column) -> OriginKind:
-    kind = column.kind
-    if column.textual or kind == "text":
-        return "text" if column.declared is None else "categories"
-    if kind == "boolean":
-        return "boolean"
-    if kind == "integer" and len(x := column.reals()) and np.nanmax(x) <= 1 and np.nanmin(x) >= 0:
-        return "zero_one"
-    return "nothing" if kind == "empty" else "number"
-
-
 def _feature(
     table: Table, spec: Family | Binned | Text, columns: Names, origin: Origin, unseen: str, weight: Array | None
 ) -> Feature:
@@ -370,7 +323,7 @@ def _feature(
         known = table.column(name).declared
         if known is None:
             known = tuple(in_order(table.distinct(name)))
-        known = united(known, named_levels(spec))
+        known = united(known, spec.named_levels)
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind for name in columns)
     return Feature(columns, spec, origin, tuple(levels), kinds, declared=tuple(types))
@@ -394,13 +347,6 @@ def _require_ordinary_prior(family: Family) -> None:
             raise ValueError(
                 f"Expected {name} of its prior to be 0 or at {end} {value}; got {found:g}: write {value} there"
             )
-
-
-def named_levels(family: Family) -> Names:
-    """Levels named by the prior."""
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
-    return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:

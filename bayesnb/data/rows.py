@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.arrow import in_memory
-from bayesnb.data.choice import chosen, with_reasons
+from bayesnb.data.choice import chosen
 from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
-from bayesnb.data.inferring import as_read, readable, readings_in, through
+from bayesnb.data.inferring import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
@@ -103,14 +103,14 @@ class TrainingRows:
     def schema(self, settings: EstimatorParameters) -> Schema:
         table, features, reasons = self.table, settings.features, {}
         if readings := readings_in(table, features):
-            table = through(table, readings)
+            table = table.through(readings)
         if features is not None:
             asked = as_read(readable(table, features), readings)
             features, reasons = chosen(table, self.target, self.weight, asked, settings)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
         if schema.named != self.table.named:
             schema = replace(schema, named=self.table.named)
-        return with_reasons(schema, reasons) if reasons else schema
+        return schema.with_reasons(reasons) if reasons else schema
 
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False

@@ -24,7 +24,7 @@ from bayesnb.data.encoders import (
     in_place,
     require_one_kind,
 )
-from bayesnb.data.inferring import as_read, grouped, inferred, kinds_of, named_levels, present, readings_in, through
+from bayesnb.data.inferring import as_read, grouped, inferred, present, readings_in
 from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
@@ -84,7 +84,7 @@ class Schema:
         named = table.named
         if readings is None:
             readings = readings_in(table, features)
-            table, features = through(table, readings), as_read(features, readings)
+            table, features = table.through(readings), as_read(features, readings)
         found = inferred(table, features, unseen, weight, readings)
         families = features if isinstance(features, ByType) else BY_TYPE
         return cls(table.names, named, found, unseen, columns, families, readings)
@@ -115,6 +115,12 @@ class Schema:
         at = parameters.columns.intersection(["mean", "median"])
         return parameters.assign(**{what: self.shown(name, (parameters[what] * unit).round() / unit) for what in at})
 
+    def with_reasons(self, reasons: Mapping[Any, tuple[Origin, Any]]) -> Schema:
+        """Record why each of these families was chosen, and its candidates."""
+        held = {name: reason for name, reason in reasons.items() if name in self.features}
+        put = {name: replace(self.features[name], origin=origin, tried=tried) for name, (origin, tried) in held.items()}
+        return replace(self, features={**self.features, **put})
+
     def require_plain(self, done: str) -> None:
         if self.readings:
             read = [f"column {column!r} is read as {reading.said}" for column, reading in self.readings.items()]
@@ -129,14 +135,14 @@ class Schema:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
             table = _renamed(table, self.raw) if table.named else replace(table, names=self.raw)
-        return through(table, self.readings)
+        return table.through(self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
         """Add the columns of ``table`` that are not in the schema, if new columns are allowed."""
         if self.columns == "fixed" or not table.named:
             return self
         joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
-        table = through(table, {**joined, **self.readings})
+        table = table.through({**joined, **self.readings})
         new = set(table.names) - set(self.names)
         if not new:
             return self
@@ -155,7 +161,7 @@ class Schema:
             c: own[c] for f in self.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own
         }
         loose = {column: name for column, name in loose.items() if name in table.place}
-        found = kinds_of(table, loose.values()) if loose else {}
+        found = table.kinds(loose.values()) if loose else {}
         kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
         known = self.with_kinds(kinds)
         first = {
@@ -319,7 +325,7 @@ class Schema:
                 left = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
                 features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
             elif feature.values and not words and not _has_place_for_each(feature.family):
-                used, named = kept[name].counts.any(0), {*named_levels(feature.family), UNSEEN}
+                used, named = kept[name].counts.any(0), {*feature.family.named_levels, UNSEEN}
                 levels = tuple(
                     tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
                     for own, here, of_type in zip(feature.levels, used, feature.declared, strict=True)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.choice import Reasons, with_reasons
+from bayesnb.data.choice import Reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature, Origin, in_place
-from bayesnb.data.inferring import as_read, named_levels, present, readings_in, through
+from bayesnb.data.inferring import as_read, present, readings_in
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
@@ -126,7 +126,7 @@ class Summary:
             alone = TrainingRows(Table.of(texts), Target(c, self.classes), counts[c, level])
             own = settings.features if not given else {column: given[column]} if column in given else None
             readings = readings_in(alone.table, own)
-            inner = through(alone.table, readings)
+            inner = alone.table.through(readings)
             if given:
                 own = {key: given[key] for key in given if key == column or key in inner.place} or None
             if not readings and column not in given:
@@ -191,7 +191,7 @@ class EmptySummary:
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
+    rest = [level for level in (*feature.family.named_levels, UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
 
@@ -291,7 +291,7 @@ class PartSummarizer:
         specified = self._specified(rows.table) if self.schema is None else self.settings
         schema, statistics = rows.statistics(specified, self.schema)
         table = schema.through(rows.table)
-        schema = with_reasons(schema, self.reasons)
+        schema = schema.with_reasons(self.reasons)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()

@@ -14,10 +14,11 @@ import pandas as pd
 from scipy import sparse
 
 from bayesnb.data.arrow import array_of, batch_rows, frame_of, in_memory
-from bayesnb.data.columns import Column, Names, are_whole, as_objects
+from bayesnb.data.columns import Column, Names, are_whole, as_objects, zeros_and_ones
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
+from bayesnb.wording import RefusedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +162,17 @@ class Table:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
+    def kinds(self, columns: Iterable[Any]) -> dict[Any, str]:
+        """The kind of the values of each column, whatever their dtype."""
+        if self.sparse:
+            return dict.fromkeys(columns, "sparse")
+        if not self.numeric:
+            return {name: self.column(name).kind_of_values for name in columns}
+        if self.source.dtype == bool:
+            return dict.fromkeys(columns, "boolean")
+        flags = zeros_and_ones(self.source)
+        return {name: "zero_one" if flags[self.place[name]] else "number" for name in columns}
+
     def rows(self, keep: Array) -> Table:
         """The rows that a mask or an array of positions selects; positions may repeat."""
         if keep.dtype != bool:
@@ -170,6 +182,28 @@ class Table:
     def only(self, names: Iterable[Any]) -> Table:
         names = list(names)
         return replace(self, names=tuple(names), source=self.source[names])
+
+    def through(self, readings: Mapping[Any, Any]) -> Table:
+        """Replace each column in ``readings`` by its feature columns."""
+        held = {name: readings[name] for name in self.names if name in readings}
+        held = {name: own for name, own in held.items() if own.applies(self.column(name))}
+        if not held:
+            return self
+        made: dict[Any, Any] = {}
+        for name in self.names:
+            cells = held[name].read(self.column(name)) if name in held else {name: self.column(name).values}
+            if taken := [each for each in cells if each in made or (each != name and each in self.place)]:
+                raise RefusedError(
+                    "column {column!r} would become {value!r}, and the table has a column of this name: rename one of "
+                    "them", column=name, value=taken[0],
+                )  # fmt: skip
+            made |= {each: getattr(values, "array", values) for each, values in cells.items()}
+        declares = self.declares
+        if declares is not None:
+            declares |= {each for name, own in held.items() for each in own.names(name)}
+        index = self.source.index if self.named else None
+        source = pd.DataFrame(made, index=index, copy=False)
+        return replace(self, names=tuple(made), source=source, declares=declares)
 
     def without(self, names: Sequence[Any]) -> Table:
         source = self.source.drop(columns=[name for name in names if name in self.place])

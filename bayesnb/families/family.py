@@ -13,7 +13,7 @@ from numpy.random import Generator
 from bayesnb.families.columns import REALS, Support, gathered_columns
 from bayesnb.kernels.blocks import each, slices
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import Belief, Theta
+from bayesnb.priors import UNSEEN, Belief, Dirichlet, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
@@ -258,6 +258,13 @@ class Family[P: Belief, S: Statistic](ABC):
         if self.from_rows:
             picked |= dict(zip(self.from_rows, (None, tuple(family.of_column(k) for family, k in cells)), strict=True))
         return replace(self, **picked) if picked else self
+
+    @property
+    def named_levels(self) -> tuple[Any, ...]:
+        """Levels named by the prior."""
+        priors = self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]
+        mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
+        return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
         """All levels of a column in order; ``None`` if levels can be added."""

@@ -19,7 +19,6 @@ import pandas as pd
 from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
 
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import named_levels
 from bayesnb.data.schema import Schema
 from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
@@ -540,7 +539,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
 
 def _are_declared(feature: Feature, place: int) -> bool:
-    known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *named_levels(feature.family), UNSEEN)
+    known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *feature.family.named_levels, UNSEEN)
     return set(feature.levels[place]) <= set(known)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from bayesnb.data.specifications import EstimatorParameters, entries, label_prior
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of, with_named
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.families.family import Family
 from bayesnb.learning import Learned, labelled_rows
 from bayesnb.model import Data, Posterior, Statistics
@@ -87,12 +86,12 @@ def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
         family = entry.spec
         prior = getattr(family, "prior", None)
         levels = getattr(prior, "alpha", None)
-        if not isinstance(family, Family) or family.needs_rows or family.support is BAG:
+        if not isinstance(family, Family) or family.needs_rows or family.support.kind == "bag":
             values: Any = None
-        elif family.support is LEVELS:
+        elif family.support.kind == "levels":
             named = family.order_of(0) or (list(levels) if isinstance(levels, Mapping) else None)
             values = None if named is None else np.resize(np.array(named, object), max(3, len(named)))
-        elif family.support is ZEROS_AND_ONES:
+        elif family.support.kind == "zero_one":
             values = np.array([0, which, 1])
         else:
             values = np.array(MADE_UP[which])

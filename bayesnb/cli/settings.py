@@ -206,9 +206,8 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES
 
-    if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.conjugate.node_names:
+    if feature.family.support.kind not in ("levels", "zero_one") or feature.family.conjugate.node_names:
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))
 

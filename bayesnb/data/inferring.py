@@ -25,7 +25,7 @@ from bayesnb.data.specifications import (
 )
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, are_sentences
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, united
+from bayesnb.families.columns import united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
@@ -107,9 +107,9 @@ def readable(table: Table, features: Any) -> Any:
 
 def _reads_text(spec: Any) -> bool:
     # If the texts are numbers, the order of the numbers is the default, and a named order may hold numbers.
-    order = getattr(spec, "order", ("",))
-    in_levels = getattr(spec, "support", None) == LEVELS and any(isinstance(level, str) for level in order or ())
-    return in_levels or isinstance(spec, Text)
+    if isinstance(spec, Family) and spec.support.kind == "levels":
+        return any(isinstance(level, str) for level in getattr(spec, "order", ("",)) or ())
+    return isinstance(spec, Text)
 
 
 def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
@@ -179,7 +179,7 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
     spec = _with_exposure(table, spec)
     exposure = getattr(spec, "exposure", None)
     columns = table.names if exposure is None else tuple(name for name in table.names if name != exposure)
-    if getattr(spec, "support", None) == BAG:
+    if isinstance(spec, Family) and spec.support.kind == "bag":
         return {"words" if table.named else "x": (spec, columns)}
     if table.named and getattr(spec, "reads_together", False):
         return {together_name(spec): (spec, columns)}
@@ -253,7 +253,7 @@ def grouped(
 
 def together_name(family: Family) -> str:
     """Name of a joint feature."""
-    return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
+    return {"levels": "levels", "zero_one": "flags"}.get(family.support.kind, "numbers")
 
 
 def together(
@@ -289,7 +289,7 @@ def _feature(
     if spec not in DEFAULTS:
         with about(said):
             _require_ordinary_prior(spec)
-    if table.sparse and (not isinstance(spec, Family) or spec.needs_rows or spec.support == LEVELS):
+    if table.sparse and (not isinstance(spec, Family) or spec.needs_rows or spec.support.kind == "levels"):
         require_reads_sparse(spec)
     if isinstance(spec, Text):
         if len(columns) > 1:
@@ -301,11 +301,11 @@ def _feature(
         levels = tuple(cut.names for cut in cuts)
         return Feature(columns, spec.family(), replace(origin, detail=f"{spec.cut} bins"), levels, cuts=cuts)
     if spec.needs_rows:
-        with_levels = spec.support == LEVELS
+        with_levels = spec.support.kind == "levels"
         seen = [table.column(name).ordered() if with_levels else table.column(name).ordinary() for name in columns]
         with about(said):
             spec = spec.placed(seen, weight)
-    if spec.support != LEVELS:
+    if spec.support.kind != "levels":
         return Feature(columns, spec, origin)
     levels: list[Names] = []
     types: list[Names] = []
@@ -370,7 +370,7 @@ def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
             continue
         if len(here) == len(columns):
             kept[key] = features[key]
-        elif getattr(entry.spec, "support", None) == BAG:
+        elif isinstance(entry.spec, Family) and entry.spec.support.kind == "bag":
             kept[key] = entry.spec, here
         elif not set(columns) & set(known):
             absent = next(column for column in columns if column not in table.place)

@@ -29,7 +29,7 @@ from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
-from bayesnb.families.columns import BAG, united
+from bayesnb.families.columns import united
 from bayesnb.families.family import Family, prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import UNSEEN, Array
@@ -233,7 +233,7 @@ class Schema:
     def all_words(self) -> bool:
         """Whether all columns form one bag of words."""
         (first, *others) = self.features.values()
-        of_words = first.family.support == BAG and first.text is None
+        of_words = first.family.support.kind == "bag" and first.text is None
         return self.named and not others and of_words and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
@@ -418,7 +418,7 @@ def _completed(
     for name in a.keys() & b.keys():
         if a[name].columns == b[name].columns:
             continue
-        if not (a[name].family.support == BAG == b[name].family.support):
+        if not a[name].family.support.kind == "bag" == b[name].family.support.kind:
             raise ValueError(
                 f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
                 "columns of one feature are read together, so none can join it; give new columns a feature of their own"

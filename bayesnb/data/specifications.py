@@ -14,7 +14,6 @@ import numpy as np
 from bayesnb.data.readings import READINGS, Reading
 from bayesnb.data.text import Text
 from bayesnb.families import families
-from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, LogNormal
@@ -314,7 +313,7 @@ class BestFamily:
         if len(set(names)) < len(names) or not names:
             raise ValueError(f"Expected candidates of different names; got {names}")
         for family in given:
-            of_numbers = family.support not in (LEVELS, BAG) and getattr(family, "exposure", None) is None
+            of_numbers = family.support.kind not in ("levels", "bag") and getattr(family, "exposure", None) is None
             if not (family.exact and of_numbers and not family.whole_rows):
                 raise ValueError(
                     f"{family.title} cannot be a candidate: candidates read the numbers of one column and have a "
@@ -381,9 +380,10 @@ class ByType:
                 continue
             if not isinstance(family, Family):
                 raise TypeError(f"{kind}: Expected a family, such as {_default(kind)}; got {family!r}")
-            wanted = {"text": LEVELS, "sparse": BAG}.get(kind)
-            wanted = family.support if kind == "sparse" and family.reads_sparse else wanted
-            if (wanted is not None and family.support != wanted) or (wanted is None and family.support == BAG):
+            wanted = {"text": "levels", "sparse": "bag"}.get(kind)
+            own = family.support.kind
+            wanted = own if kind == "sparse" and family.reads_sparse else wanted
+            if own == "bag" if wanted is None else own != wanted:
                 raise TypeError(f"{kind}: {type(family).__name__} cannot read these columns; see {_default(kind)}")
             if family.needs_rows or getattr(family, "exposure", None) is not None:
                 raise ValueError(

@@ -34,7 +34,6 @@ from bayesnb.data.specifications import (
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import Text, are_sentences
-from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
@@ -277,7 +276,7 @@ class PartSummarizer:
                 ),
             )
             if not isinstance(spec, BestFamily):
-                what, parameter = ("levels", "order") if spec.support == LEVELS else ("cells", "edges")
+                what, parameter = ("levels", "order") if spec.support.kind == "levels" else ("cells", "edges")
                 taken = f"{what} of {type(spec).__name__} columns are taken from the first rows"
                 cure = f"give {parameter}=[...]"
             raise ValueError(f"{taken}, and the parts of this table have no order: {cure}")

@@ -24,7 +24,7 @@ from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.dependence.partitions import Partitions
-from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
+from bayesnb.families.columns import Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
@@ -253,7 +253,7 @@ def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
     if isinstance(x, Coded):
         levels = x.levels[piece.column]
         return tuple(levels) if len(levels) <= MOST_LEVELS else None
-    if piece.family.support == ZEROS_AND_ONES:
+    if piece.family.support.kind == "zero_one":
         return 2
     return Dyadic.of(each, DEPTH, weight, "high" if order.reversed(each, weight) else "low")
 

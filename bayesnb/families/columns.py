@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,8 @@ from bayesnb.kernels import reading
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
+
+type SupportKind = Literal["reals", "positive", "nonnegative", "counts", "zero_one", "levels", "bag"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Support:
     ``contains`` maps an array to a boolean array.
     """
 
+    kind: SupportKind
     name: str
     needs: str
     others: tuple[str, ...]
@@ -36,27 +39,31 @@ class Support:
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 
-REALS = Support("reals", "a finite number", (), np.isfinite)
+REALS = Support("reals", "reals", "a finite number", (), np.isfinite)
 """Finite numbers."""
 
-POSITIVE = Support("positive reals", "a positive number", ("Gaussian",), lambda x: (x > 0) & np.isfinite(x))
+POSITIVE = Support("positive", "positive reals", "a positive number", ("Gaussian",), lambda x: (x > 0) & np.isfinite(x))
 """Finite numbers above 0."""
 
 NONNEGATIVE = Support(
-    "0 and positive reals", "0 or a positive number", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x)
+    "nonnegative", "0 and positive reals", "0 or a positive number", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x)
 )
 """Finite numbers from 0 on."""
 
-COUNTS = Support("counts", "a count", ("Gaussian",), lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
+COUNTS = Support("counts", "counts", "a count", ("Gaussian",), lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
 """Whole numbers from 0 to 2^53; above it, floats skip whole numbers and sums lose small counts."""
 
-ZEROS_AND_ONES = Support("zeros and ones", "0 or 1", ("Categorical", "Gaussian"), lambda x: (x == 0) | (x == 1))
+ZEROS_AND_ONES = Support(
+    "zero_one", "zeros and ones", "0 or 1", ("Categorical", "Gaussian"), lambda x: (x == 0) | (x == 1)
+)
 """0 and 1."""
 
-LEVELS = Support("levels", "a level", ("Categorical",), lambda x: x >= -1)
+LEVELS = Support("levels", "levels", "a level", ("Categorical",), lambda x: x >= -1)
 """Codes of the levels of a column; -1 is missing."""
 
-BAG = Support("vector of counts", "a count that is not negative", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x))
+BAG = Support(
+    "bag", "vector of counts", "a count that is not negative", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x)
+)
 """All columns of a row together: how often each word occurs, or fractions such as tf-idf weights."""
 
 

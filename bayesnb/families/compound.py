@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import COUNTS, NEAR, NONNEGATIVE, POSITIVE, REALS, Support
+from bayesnb.families.columns import NEAR, NONNEGATIVE, POSITIVE, Support
 from bayesnb.families.family import Dims, Family, Name, titles
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
@@ -181,7 +181,7 @@ def require_part(family: Any, whole: str) -> None:
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
-    if family.whole_rows or family.support not in (REALS, POSITIVE, NONNEGATIVE, COUNTS):
+    if family.whole_rows or family.support.kind not in ("reals", "positive", "nonnegative", "counts"):
         raise ValueError(
             f"the parts of a {whole} must read numbers or counts; {type(family).__name__} reads {family.support}"
         )
@@ -262,7 +262,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     @property
     def support(self) -> Support:
-        return NONNEGATIVE if self.family.support is POSITIVE else self.family.support
+        return NONNEGATIVE if self.family.support.kind == "positive" else self.family.support
 
     @property
     def parts(self) -> tuple[Family, ...]:
@@ -286,12 +286,12 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        return () if self.support is COUNTS else (0.0,)
+        return () if self.support.kind == "counts" else (0.0,)
 
     def seen_by(self, x: Array) -> list[Array]:
         zero = x == 0
         told = zero.view(np.int8) - np.isnan(x)
-        return [told, np.where(zero, np.nan, x - 1 if self.support is COUNTS else x)]
+        return [told, np.where(zero, np.nan, x - 1 if self.support.kind == "counts" else x)]
 
     def learned(self, s: ZerosAndOthers) -> str:
         return self.family.learned(s.parts[1])
@@ -337,7 +337,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
         zero, others = self.samples(theta, rng, s)
-        return np.where(zero == 1, 0.0, others + (self.support is COUNTS))
+        return np.where(zero == 1, 0.0, others + (self.support.kind == "counts"))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: ZerosAndOthers) -> Any:
         return sum(part.pymc_statistic(own, seen) for part, own, seen in self.each(theta, s))
@@ -405,7 +405,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             raise ValueError("a Mixture cannot be a part of a Mixture; write all families in one list")
         first, *others = families
         for family in others:
-            if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms != family.atoms:
+            if (first.support.kind == "counts") != (family.support.kind == "counts") or first.atoms != family.atoms:
                 raise ValueError(
                     f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, "
                     "and a Mixture cannot compare a probability with a density: put families of numbers together, "

@@ -18,10 +18,6 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.columns import (
-    BAG,
-    COUNTS,
-    LEVELS,
-    ZEROS_AND_ONES,
     Tabulated,
     Tally,
     columns_of,
@@ -116,14 +112,17 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        column = () if self.support is BAG else ("column",)
-        further = ("node",) if self.conjugate.node_names else ("level",) if self.support in (BAG, LEVELS) else ()
+        column = () if self.support.kind == "bag" else ("column",)
+        further = (
+            ("node",) if self.conjugate.node_names else ("level",) if self.support.kind in ("bag", "levels") else ()
+        )
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
         """The output of ``read`` as a table of distinct values; ``None`` if there are too many distinct values."""
         whole = (
-            self.support in (COUNTS, ZEROS_AND_ONES, LEVELS) or getattr(getattr(x, "dtype", None), "kind", "") == "i"
+            self.support.kind in ("counts", "zero_one", "levels")
+            or getattr(getattr(x, "dtype", None), "kind", "") == "i"
         )
         return tabulated(x) if whole and not self.whole_rows else None
 

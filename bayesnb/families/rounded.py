@@ -86,7 +86,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
                 steps = x / unit
                 return np.isfinite(x) & (np.abs(steps - np.rint(steps)) <= ON_GRID) & (np.abs(steps) <= 2.0**40)
 
-        return Support("multiples of the unit", words, ("Gaussian",), contains)
+        return Support("reals", "multiples of the unit", words, ("Gaussian",), contains)
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)

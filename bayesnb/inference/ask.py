@@ -13,7 +13,7 @@ from scipy.special import entr, logsumexp, xlogy
 
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
-from bayesnb.families.columns import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES, Coded
+from bayesnb.families.columns import Coded
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Exposed
 from bayesnb.inference.classifier import Classifier, index_of
@@ -78,13 +78,13 @@ def joint_of(
     def found(values: Array, log_weight: Array | float = 0.0) -> Array:
         return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
 
-    if family.support is LEVELS:
+    if family.support.kind == "levels":
         values = np.arange(len(x.levels[column]))
         joint = found(values)
-    elif family.support is ZEROS_AND_ONES:
+    elif family.support.kind == "zero_one":
         values = np.array([0.0, 1.0])
         joint = found(values)
-    elif family.support is COUNTS:
+    elif family.support.kind == "counts":
         joint, size = found(np.arange(64.0)), 64
         while joint.sum() < 1 - TAIL:
             if size >= MOST_COUNTS:
@@ -92,7 +92,9 @@ def joint_of(
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
         values = np.arange(float(size))
     else:
-        nodes, log_weight = _nodes(_drawn(family, believed, x, column), family.support in (POSITIVE, NONNEGATIVE))
+        nodes, log_weight = _nodes(
+            _drawn(family, believed, x, column), family.support.kind in ("positive", "nonnegative")
+        )
         atoms = np.array(family.atoms)
         values = np.append(nodes, atoms)
         joint = found(values, np.append(log_weight, 0.0 * atoms))
@@ -228,7 +230,7 @@ def ask_next(
         if feature.indicates:
             continue
         x, family = data[name], feature.family
-        if family.support is BAG:
+        if family.support.kind == "bag":
             if x.missing().all():
                 not_asked.append(name)
             continue

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.encoders import Feature
-from bayesnb.families.columns import COUNTS, LEVELS, ZEROS_AND_ONES, Coded, of_each_column
+from bayesnb.families.columns import Coded, of_each_column
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
@@ -230,18 +230,18 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 def has_table(feature: Feature) -> bool:
     """Whether a table can hold the densities: the values are discrete, and each has one density per class."""
     family = feature.family
-    return family.support in (ZEROS_AND_ONES, LEVELS, COUNTS) and family.exact and not feature.exposure
+    return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 
 
 def table_of_values(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
     """The values of a feature's j-th column, and their log densities, (value, class)."""
     family, support = feature.family, feature.family.support
-    values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
+    values = feature.levels[j] if support.kind == "levels" else range(2 if support.kind == "zero_one" else COUNTED)
     # The other columns of the feature are missing, so they contribute 0.
     shape = len(values), len(feature.columns)
-    x: Any = np.full(shape, -1, np.intp) if support is LEVELS else np.full(shape, np.nan)
+    x: Any = np.full(shape, -1, np.intp) if support.kind == "levels" else np.full(shape, np.nan)
     x[:, j] = np.arange(len(values))
-    x = Coded(x, feature.levels) if support is LEVELS else x
+    x = Coded(x, feature.levels) if support.kind == "levels" else x
     if classifier.believed.plug_in is None:
         return values, family.log_predictive(classifier.posterior.features[name], x)
     return values, family.log_likelihood(classifier.believed.plug_in.features[name], x)

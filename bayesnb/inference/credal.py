@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells
+from bayesnb.families.columns import at_levels, dense_cells, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.trials import BinaryCounts
 from bayesnb.inference.classifier import Classifier, index_of
@@ -295,7 +295,7 @@ def predict_credal(
     source = np.arange(n)
     cells = {} if s is None else {
         name: dense_cells(data[name]) for name, family in classifier.posterior.model.features.items()
-        if family.support in (LEVELS, ZEROS_AND_ONES) and name not in priors
+        if family.support.kind in ("levels", "zero_one") and name not in priors
     }  # fmt: skip
     if missing == "any" and cells:
         cells, source = _completed(cells, {name: _level_counts(classifier, name)[1] for name in cells}, n)

@@ -27,7 +27,7 @@ from bayesnb.dependence import columns
 from bayesnb.dependence.columns import Piece, pieces
 from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
-from bayesnb.families.columns import BAG, dense_cells
+from bayesnb.families.columns import dense_cells
 from bayesnb.families.multinomial import Bag
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import PosteriorDraws, probability_of_interval
@@ -287,7 +287,7 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
-        if feature.family.support != BAG:
+        if feature.family.support.kind != "bag":
             cells = getattr(data[name], "codes", getattr(data[name], "counts", data[name]))
             values = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
             shown[name] = {column: schema.shown(column, each) for column, each in values.items()}
@@ -297,7 +297,7 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
         theta = None if point is None else point.features[piece.feature]
         if theta is not None and k is not None:
             theta = {key: v.take([k], point.log_pi.ndim) for key, v in theta.items()}
-        if piece.family.support == BAG:
+        if piece.family.support.kind == "bag":
             yield from _words(feature, piece, theta, x, term)
             continue
         family, believed, values, gaps = piece.family, piece.believed, shown[piece.feature], missing[piece.feature]

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from bayesnb.data.rows import table_of
 from bayesnb.dependence import columns, terms
-from bayesnb.families.columns import BAG, COUNTS, LEVELS, ZEROS_AND_ONES, dense_cells, present
+from bayesnb.families.columns import dense_cells, present
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
@@ -96,7 +96,7 @@ def fill_in(
     for name, feature in classifier.schema.features.items():
         if feature.indicates:
             continue
-        if feature.family.support is BAG:
+        if feature.family.support.kind == "bag":
             not_filled += [name] * bool(data[name].missing().any())
             continue
         without_exposure = np.isnan(getattr(data[name], "exposure", np.zeros(table.n_rows)))
@@ -106,7 +106,7 @@ def fill_in(
                 continue
             with classifier.statistics.about(name):
                 values, p, _ = joint_of_cell(classifier, part_of(data, np.array([row])), name, j, joint[row])
-            of_levels = feature.family.support is LEVELS
+            of_levels = feature.family.support.kind == "levels"
             index_of_values = pd.Index(feature.levels[j], dtype=object) if of_levels else pd.Index(values)
             p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
             found.append((feature.family, p_of_value if of_levels else p_of_value.sort_index()))
@@ -128,9 +128,9 @@ def fill_in(
 
 def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
     values, p = distribution.index.to_numpy(), distribution.to_numpy()
-    if family.support in (LEVELS, ZEROS_AND_ONES):
+    if family.support.kind in ("levels", "zero_one"):
         return values[p.argmax()], p.max(), np.nan, np.nan
-    if family.support is COUNTS:
+    if family.support.kind == "counts":
         # A quantile is the first value whose cumulative probability reaches the share.
         lower, median, upper = values[np.searchsorted(p.cumsum(), [tail, 0.5, 1 - tail]).clip(0, len(p) - 1)]
         return median, distribution[median], lower, upper
@@ -192,7 +192,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
 
 def _missing(piece: Any, x: Any) -> Array:
-    if piece.family.support is BAG:
+    if piece.family.support.kind == "bag":
         return x.missing()
     known = present(x)
     return ~(known.any(1) if piece.column is None else known[:, piece.column])

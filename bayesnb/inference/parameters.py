@@ -11,7 +11,6 @@ import pandas as pd
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.dependence.learned import weighed
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
@@ -33,7 +32,7 @@ def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
     known = feature.family.exact or feature.levels is not None
     values = feature.family.readable(theta) if known else dict(theta)
-    if feature.family.support == BAG:
+    if feature.family.support.kind == "bag":
         return pd.DataFrame(values["probability"], index=label, columns=list(feature.columns))
     parts = {}
     for k, column in enumerate(feature.columns):
@@ -44,7 +43,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
             parts[column] = pd.DataFrame(
                 cells["probability"][:, : len(feature.levels[k])], index=label, columns=list(feature.levels[k])
             )
-        elif feature.family.support == ZEROS_AND_ONES:
+        elif feature.family.support.kind == "zero_one":
             parts[column] = pd.DataFrame(cells["probability"], index=label, columns=[0, 1])
         else:
             parts[column] = pd.DataFrame(_one_by_one(cells), index=label)
@@ -96,7 +95,7 @@ def softmax_regression(
         intercept += exponents[:, -1]
     for name, feature in schema.features.items():
         with about(f"feature {name!r} has no linear form"):
-            if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
+            if not estimate_rule(estimate).plugs_in and feature.family.support.kind not in ("levels", "zero_one"):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
             width = 1 if feature.family.whole_rows else len(feature.columns)
             form = feature.family.quadratic(point.features[name]) if quadratic else None

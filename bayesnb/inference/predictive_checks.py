@@ -13,7 +13,7 @@ from scipy.special import xlogy
 
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.dependence.drawn_forests import DrawnForests
-from bayesnb.families.columns import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES, dense_cells
+from bayesnb.families.columns import dense_cells
 from bayesnb.families.rounded import rounding
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
@@ -26,7 +26,7 @@ from bayesnb.wording import require_whole
 
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
 
-KINDS: Mapping[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
+KINDS: Mapping[str, Kind] = {"counts": "count", "positive": "positive", "zero_one": "binary", "levels": "levels"}
 """The kind of values per support; other supports hold real numbers."""
 
 
@@ -309,7 +309,7 @@ def _flags_of_gaps(observed: Array) -> Array:
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
     found, others, names = [], [], iter(names_of_columns(posterior))
     for feature, family in posterior.model.features.items():
-        x, kind = data[feature], KINDS.get(family.support, "real")
+        x, kind = data[feature], KINDS.get(family.support.kind, "real")
         whole = family.one_term or hasattr(x, "exposure")
         for k in range(1 if family.one_term else posterior.statistics.features[feature].seen().shape[1]):
             name, levels = next(names), len(x.levels[k]) if kind == "levels" and not whole else 0

@@ -16,7 +16,6 @@ import numpy as np
 
 from bayesnb.data.encoders import Feature
 from bayesnb.dependence.learned import weighed
-from bayesnb.families.columns import LEVELS
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.rates import Poisson
 from bayesnb.inference.classifier import Classifier
@@ -269,7 +268,7 @@ class Query:
         # digits for such counts.
         classifier, n = self.classifier, len(self.sums)
         if not isinstance(feature.family, Poisson):
-            unseen = feature.family.support is LEVELS and classifier.schema.unseen != "error"
+            unseen = feature.family.support.kind == "levels" and classifier.schema.unseen != "error"
             return ["0e0" if unseen else "NULL"] * n
         last, top = COUNTED - 1, densities[-1]
         if classifier.believed.plug_in is not None:

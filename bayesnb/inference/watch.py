@@ -20,7 +20,7 @@ from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
 
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
-from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, columns_of, dense_cells
+from bayesnb.families.columns import CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed, Poisson
@@ -550,7 +550,7 @@ def _reader(
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]
-    if family.support is LEVELS and isinstance(s, CategoryCounts) and feature.cuts is None:
+    if family.support.kind == "levels" and isinstance(s, CategoryCounts) and feature.cuts is None:
         each = s.counts[:, place, : len(s.levels[place])]
         counts = each[which].sum(0)
         if not _are_declared(feature, place):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.columns import BAG, Coded, columns_of, dense_cells
+from bayesnb.families.columns import Coded, columns_of, dense_cells
 from bayesnb.families.rates import Exposed
 from bayesnb.kernels import trees
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -77,7 +77,7 @@ class Order:
 
     @classmethod
     def under(cls, model: NaiveBayes, data: Data, labels: Labels) -> Order:
-        bags = [k for k, family in enumerate(model.features.values()) if family.support == BAG]
+        bags = [k for k, family in enumerate(model.features.values()) if family.support.kind == "bag"]
         return cls.of([data[name] for name in model.features], labels, bags)
 
     def __getitem__(self, rows: Array | slice) -> Order:

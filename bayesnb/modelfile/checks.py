@@ -19,7 +19,7 @@ from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.learned import Dependence
-from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
+from bayesnb.families.columns import CategoryCounts, widest
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
@@ -59,9 +59,9 @@ def _fits(feature: Feature) -> bool:
     n, support = len(columns), feature.family.support
     if feature.text is not None:
         sound = isinstance(feature.text, Text) and len(source) == 1 and not kinds
-        of_words = support == BAG and len(set(columns)) == n and all(isinstance(word, str) for word in columns)
+        of_words = support.kind == "bag" and len(set(columns)) == n and all(isinstance(word, str) for word in columns)
         return sound and of_words and levels is None and feature.cuts is None
-    fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support == ZEROS_AND_ONES)
+    fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support.kind == "zero_one")
     of_levels = levels is not None and feature.cuts is None
     fits = fits and len(feature.declared) == (n if of_levels else 0) and _tuples(feature.declared)
     fits = fits and all(kind in KINDS for kind in kinds)
@@ -71,7 +71,7 @@ def _fits(feature: Feature) -> bool:
         all(isinstance(cut, Binned) for cut in feature.cuts) and levels == tuple(cut.names for cut in feature.cuts)
     )
     if levels is None:
-        return fits and cuts and feature.family.support != LEVELS
+        return fits and cuts and feature.family.support.kind != "levels"
     fits = fits and cuts and _tuples(levels) and len(levels) == n and all(len(set(own)) == len(own) for own in levels)
     return fits and all(feature.family.order_of(k) in (None, own) for k, own in enumerate(levels))
 

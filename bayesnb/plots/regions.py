@@ -12,7 +12,6 @@ from scipy.special import entr
 
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import codes_of
-from bayesnb.families.columns import REALS
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain, takes
@@ -107,7 +106,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
             name = clf.classifier_.schema.names[position]
         if name not in owner:
             raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
-        if owner[name].family.support != REALS and owner[name].cuts is None:
+        if owner[name].family.support.kind != "reals" and owner[name].cuts is None:
             raise ValueError(
                 f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"
             )

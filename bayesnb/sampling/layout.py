@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.family import Family
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
@@ -51,7 +50,7 @@ class Block:
 
     @property
     def of_words(self) -> bool:
-        return self.family.support == BAG
+        return self.family.support.kind == "bag"
 
     def variable(self, name: str) -> str:
         return f"{name}_{self.name}"
@@ -162,7 +161,7 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
             yield feature, 0, None
             continue
         for k in range(s.seen().shape[1]):
-            n_levels = len(s.levels[k]) if family.support == LEVELS else None
+            n_levels = len(s.levels[k]) if family.support.kind == "levels" else None
             if n_levels != 1:
                 yield feature, k, n_levels
 
@@ -172,7 +171,7 @@ def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, ta
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
     categories, n_levels = None, None
-    if family.support == LEVELS and not family.one_term:
+    if family.support.kind == "levels" and not family.one_term:
         n_levels = len(s.levels[members[0][1]])
     if named:
         stem = _plain(str(first) if family.one_term else columns[0])
@@ -180,17 +179,17 @@ def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, ta
         stem = _snake(family.kind) + ("" if n_levels is None else f"_{n_levels}")
     if names := family.conjugate.node_names:
         categories = names
-    elif family.support == LEVELS:
+    elif family.support.kind == "levels":
         of_levels = members if n_levels is not None else [(first, k) for k in range(len(s.levels))]
         levels = [statistics.features[feature].levels[k] for feature, k in of_levels]
         widest = max(map(len, levels))
         categories = tuple(_joined([str(own[i]) for own in levels if i < len(own)], i) for i in range(widest))
-    elif family.support == BAG:
+    elif family.support.kind == "bag":
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     shown = _unique(categories) if categories else None
     whole, axes, lengths = family.one_term, _axes(family), _lengths(posterior, first)
-    if whole and family.support != BAG:
+    if whole and family.support.kind != "bag":
         columns = [str(column) for column in _columns(model, statistics, first)]
     else:
         family = family.gathered([(model.features[feature], k) for feature, k in members])
@@ -203,7 +202,7 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
         return model.columns[feature]
     family, s = model.features[feature], statistics.features[feature]
     # A vector counts whole rows, so its number of columns comes from the mean.
-    n = s.mean.shape[1] if family.whole_rows and family.support != BAG else s.seen().shape[1]
+    n = s.mean.shape[1] if family.whole_rows and family.support.kind != "bag" else s.seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
 
 

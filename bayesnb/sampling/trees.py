@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesnb.__about__ import __version__
-from bayesnb.families.columns import LEVELS, columns_of, dense_cells
+from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, Statistics, normalize
 from bayesnb.numerics import Array, drawn_codes
@@ -137,7 +137,7 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
         column = [] if block.apart or block.family.whole_rows else [block.dim("column")]
         axes[f"seen_{block.name}"] = ["class_label", *column]
         nodes = bool(block.family.conjugate.node_names)
-        if block.family.support == LEVELS and (nodes or not block.apart):
+        if block.family.support.kind == "levels" and (nodes or not block.apart):
             # If the coordinate of a variable is the node of a tree, the levels get a separate coordinate.
             levels = _levels(block, statistics)
             found[f"level_{block.name}"] = levels[0] if block.apart else levels

@@ -27,8 +27,8 @@ from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.progress import counted
 from bayesnb.report import scores
-from bayesnb.report.parts import FindingList, Page, Section, Sentence, by_position, count_of, one_line
-from bayesnb.report.questions import UNCERTAIN, Asking, Held, numbered, uncertain
+from bayesnb.report.parts import FindingList, Section, Sentence, by_position, count_of, one_line
+from bayesnb.report.questions import UNCERTAIN, Asking, Held
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import Form, Message, require_choice, require_whole
 
@@ -132,7 +132,7 @@ def report(
     asking = Asking(model, table, y, share)
     steps: dict[str, Callable[[], Section]] = {
         scores.WORTH: lambda: scores.worth(compared().card(key), compared().recommendation),
-        UNCERTAIN: lambda: uncertain(model, table, codes, explain, by, unit, share, draws),
+        UNCERTAIN: lambda: asking.uncertain(codes, explain, by, unit, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
         scores.ESTIMATES: lambda: scores.estimates(compared()),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),
@@ -146,7 +146,7 @@ def report(
             sections.append(steps[title_of]())
         except ValueError as error:
             missing.append(Message("Not shown: {title}, because {error}.", title=title_of, error=error))
-    sections = [*by_position(sections)] if numbered(table) else sections
+    sections = [*by_position(sections)] if asking.numbered else sections
     places = {section.title: k for k, section in enumerate(sections)}
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)
@@ -158,7 +158,7 @@ def report(
         items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
     sections.insert(1, Section(LOOK, [FindingList(items)]))
-    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format, form)
+    return page_as(title, _about(clf, table, y), [*sections, _made(missing)], format, form)
 
 
 def write(page: str, path: str | Path) -> None:

@@ -86,15 +86,6 @@ class Section:
     folded: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Page:
-    """A page: title, summary in one sentence, and sections."""
-
-    title: str
-    about: str
-    sections: Sequence[Section]
-
-
 def one_line(value: Any, most: int = 200) -> str:
     """Write a value as one line, with unprintable characters replaced."""
     text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))

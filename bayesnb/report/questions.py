@@ -121,6 +121,49 @@ class Asking:
         )
         return replace(made, lead=judged, finding=judged)
 
+    def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> Section:
+        """A section about the uncertainty of rows, and the contributions to the most uncertain predictions."""
+        log_proba = self.model.predict_log_proba(self.X)
+        order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
+        chosen = np.sort(order[:CANDIDATES])
+        split = self.model.uncertainty(rows_at(self.X, chosen), prob=self.prob, draws=draws)
+        split.insert(0, "true", self.model.classes_[codes[chosen]])
+        top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
+        first = split.iloc[top[0]]
+        sure = with_interval(first["probability"], first["lower"], first["upper"])
+        place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * self.numbered
+        finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
+        made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
+        picture, grid, legend = made.parts
+        learned = "The rows were learned, so that they look a little surer than new ones."
+        if self.X.n_rows > len(chosen):
+            learned += f" Of {self.X.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
+        says = (
+            f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric "
+            f"{split['aleatoric'].max():.3g} nats, epistemic {split['epistemic'].max():.3g} nats."
+        )
+        parts: list[Part] = [
+            replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
+            sentences([legend, learned]),
+        ]
+        notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
+        if explain:
+            parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
+            for k in top:
+                row = rows_at(self.X, np.array([chosen[k]]))
+                contributions = self.model.explain(row, unit=unit, prob=self.prob).droplevel("row")
+                entries, *said = ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
+                parts.append(entries)
+                notes |= dict.fromkeys(said)
+        parts += filter(None, [" ".join(notes)])
+        return replace(made, parts=parts, finding=finding)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows are named by their positions."""
+        index = index_of(self.X)
+        return index is None or index.equals(pd.RangeIndex(self.X.n_rows))
+
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
     """A section for an answer: a sentence, a picture, the first ``top`` rows of the table, and a legend."""
@@ -157,53 +200,7 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), caption)
 
 
-# Rows: the uncertain rows, and the contribution of each value of a row to its log-odds
-
-
-def uncertain(
-    clf: Classifier, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
-) -> Section:
-    """A section about the uncertainty of rows, and the contributions to the most uncertain predictions."""
-    log_proba = clf.predict_log_proba(table)
-    order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
-    chosen = np.sort(order[:CANDIDATES])
-    split = clf.uncertainty(rows_at(table, chosen), prob=share, draws=draws)
-    split.insert(0, "true", clf.classes_[codes[chosen]])
-    top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
-    first = split.iloc[top[0]]
-    sure = with_interval(first["probability"], first["lower"], first["upper"])
-    place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * numbered(table)
-    finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
-    made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
-    picture, grid, legend = made.parts
-    learned = "The rows were learned, so that they look a little surer than new ones."
-    if table.n_rows > len(chosen):
-        learned += f" Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
-    says = (
-        f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric {split['aleatoric'].max():.3g} "
-        f"nats, epistemic {split['epistemic'].max():.3g} nats."
-    )
-    parts: list[Part] = [
-        replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
-        sentences([legend, learned]),
-    ]
-    notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
-    if explain:
-        parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
-        for k in top:
-            row = rows_at(table, np.array([chosen[k]]))
-            contributions = clf.explain(row, unit=unit, prob=share).droplevel("row")
-            entries, *said = ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
-            parts.append(entries)
-            notes |= dict.fromkeys(said)
-    parts += filter(None, [" ".join(notes)])
-    return replace(made, parts=parts, finding=finding)
-
-
-def numbered(table: Table) -> bool:
-    """Whether rows are named by their positions."""
-    index = index_of(table)
-    return index is None or index.equals(pd.RangeIndex(table.n_rows))
+# The contribution of each value of a row to its log-odds
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:

@@ -11,12 +11,13 @@ import hashlib
 import io
 import re
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesnb.plots.panels import AGAINST, FOR, GREY
-from bayesnb.report.parts import Bars, CellTexts, FindingList, Page, Part, Picture, TablePart, cells_of, one_line
+from bayesnb.report.parts import Bars, CellTexts, FindingList, Part, Picture, Section, TablePart, cells_of, one_line
 from bayesnb.wording import Form, written
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ PHONE = 46
 """Width of a table, in letters, that fits a screen of 390 pixels."""
 
 
-def page_as(page: Page, format: str, form: Form = "python") -> str:
-    """Write the page as "html" or "md". The HTML's security policy blocks scripts and requests.
+def page_as(title: str, about: str, sections: Sequence[Section], format: str, form: Form = "python") -> str:
+    """Write a page as "html" or "md". The HTML's security policy blocks scripts and requests.
+
+    ``about`` is the summary in one sentence.
 
     With ``form="python"``, recommendations are Python code; with "command", command-line options.
     """
@@ -52,8 +55,8 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
     style = Markup(environment.loader.get_source(environment, "style.css")[0])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return environment.get_template(f"page.{format}").render(
-        page=page,
-        anchors={section.title: f"s{k}" for k, section in enumerate(page.sections)},
+        page={"title": title, "about": about, "sections": sections},
+        anchors={section.title: f"s{k}" for k, section in enumerate(sections)},
         filled=_filled if format == "html" else _in_words,
         style=style,
         mark=MARK,

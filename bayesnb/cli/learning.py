@@ -31,9 +31,9 @@ def fit(
     """
     from bayesnb import learning
     from bayesnb.data import engines
+    from bayesnb.data.parts import PartSummarizer
     from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
-    from bayesnb.data.summary import PartSummarizer
     from bayesnb.dependence.exponents import named
     from bayesnb.report.parts import count_of
 

@@ -13,8 +13,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.data import arrow, readers
+from bayesnb.data.parts import PartSummarizer
 from bayesnb.data.rows import TrainingRows, drawn
-from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
+from bayesnb.data.summary import EmptySummary, Summary, pooled
 from bayesnb.data.tables import Table, tables
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads

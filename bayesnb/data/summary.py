@@ -6,41 +6,31 @@ The sum depends neither on the partition of the table nor on the order of its pa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.choice import Reasons
-from bayesnb.data.columns import Column, Names
+from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, in_place
-from bayesnb.data.inferring import as_read, present, readings_in
+from bayesnb.data.inferring import readings_in
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
 from bayesnb.data.specifications import (
-    BestFamily,
-    Binned,
-    ByType,
     EstimatorParameters,
-    Missing,
-    Unlabelled,
-    entries,
     name_of,
 )
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import Target, array_of, classes_of, labels_of
+from bayesnb.data.targets import Target, classes_of, labels_of
 from bayesnb.data.text import Text, are_sentences
-from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.statistics.membership import Labels, every_row
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import RefusedError, Spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,176 +182,6 @@ class EmptySummary:
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
     rest = [level for level in (*feature.family.named_levels, UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
-
-
-def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
-    for other in schema.features.values():
-        if other.indicates == feature.named:
-            return Missing(feature.text or feature.family, other.family.prior)
-    return feature.text or feature.family
-
-
-@dataclass(frozen=True, eq=False)
-class PartSummarizer:
-    """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines.
-
-    ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema,
-    if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
-    each family was chosen from the first part.
-    """
-
-    settings: EstimatorParameters
-    target: Any
-    weight: Any = None
-    schema: Schema | None = None
-    drop: bool = False
-    reasons: Reasons = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
-    ) -> PartSummarizer:
-        unlabelled = Unlabelled.of(model.unlabelled)
-        drop = unlabelled.weight == 0 if drop is None else drop
-        return cls(
-            EstimatorParameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop
-        )
-
-    @cached_property
-    def specs(self) -> list[Any]:
-        found = [entry.spec for entry in entries(self.settings.features)] if self.schema is None else []
-        return found + [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
-
-    def __post_init__(self) -> None:
-        for spec in self.specs:
-            if isinstance(spec, Binned) and spec.edges is None:
-                raise RefusedError(
-                    "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
-                    "give them, as {cure}",
-                    cure=Spelled("Binned(edges=[...])", "binned:EDGE,EDGE…"),
-                )
-            if isinstance(spec, Text) and spec.selects:
-                raise ValueError(
-                    "the words of a Text with min_df or max_features depend on all rows, and a table that is read in "
-                    "parts is read once: give them, as Text(vocabulary=[...])"
-                )
-
-    def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer for all parts of the table. The choices of ``BestFamily`` and the cells of trees are taken from
-        the first part.
-        """
-        if not any(map(_takes_from_rows, self.specs)):
-            return self
-        rows = self.rows(first)[2]
-        if rows is None:
-            raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        found = rows.schema(self._specified(rows.table))
-        features, readings = found.features.items(), found.readings
-        reasons = {name: (f.origin, f.tried) for name, f in features if f.origin.kind == "rows"}
-        named = {n: f for n, f in features if n in reasons or (f.origin.kind == "specified" and f.cuts is None)}
-        placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
-        others = as_read(self.settings.features, readings) if isinstance(self.settings.features, Mapping) else {}
-        rest = {name: spec for name, spec in others.items() if name not in placed and name not in readings}
-        rest |= {f"reading of {name}": (reading, [name]) for name, reading in readings.items()}
-        return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
-
-    def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if the first rows would determine families, levels or bin edges."""
-        for spec in filter(_takes_from_rows, self.specs):
-            taken, cure = (
-                "the first rows choose the best families",
-                (
-                    "choose them on a sample of rows in memory, as "
-                    'features=BayesianNB("best").fit(X, y).classifier_.choice.features'
-                ),
-            )
-            if not isinstance(spec, BestFamily):
-                what, parameter = ("levels", "order") if spec.support.kind == "levels" else ("cells", "edges")
-                taken = f"{what} of {type(spec).__name__} columns are taken from the first rows"
-                cure = f"give {parameter}=[...]"
-            raise ValueError(f"{taken}, and the parts of this table have no order: {cure}")
-        return self
-
-    def __call__(self, frame: Any) -> Summary | EmptySummary:
-        read, blank, rows = self.rows(frame)
-        if rows is None:
-            return EmptySummary(read, blank)
-        rows = replace(rows, table=replace(rows.table, part=True))
-        specified = self._specified(rows.table) if self.schema is None else self.settings
-        schema, statistics = rows.statistics(specified, self.schema)
-        table = schema.through(rows.table)
-        schema = schema.with_reasons(self.reasons)
-        declared = {
-            column: table.column(column).declared if column in table.place else None
-            for feature in schema.features.values()
-            if feature.levels is not None
-            for column in feature.columns
-        }
-        return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
-
-    def _specified(self, table: Table) -> EstimatorParameters:
-        grows = self.settings.columns == "grow"
-        return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
-
-    def complete(self, whole: Summary) -> Summary:
-        """Finish the summary; ``ValueError`` if a specified column does not exist."""
-        said = entries(self.settings.features)
-        whole = whole.with_readings(self.settings) if self.schema is None else whole
-        for entry in said if self.schema is None else ():
-            for column in entry.columns or ():
-                if column not in {*whole.schema.names, *whole.schema.raw}:
-                    raise ValueError(
-                        f"features names column {column!r}, which no part of the table has; the columns are "
-                        f"{list(whole.schema.names)[:20]}"
-                    )
-        if isinstance(self.settings.features, ByType):
-            return whole
-        return whole.with_sentences({} if self.schema is None else self.schema.features)
-
-    def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Return the number of rows, the number of rows without a class, and the rows to learn from."""
-        table = Table.of(frame)
-        if not table.named:
-            raise ValueError("Expected frames with named columns, so that the class can be found by its name")
-        read, weight = table.n_rows, self._weights(table)
-        target = self._target(table)
-        keep, unlabelled = target.labelled & (weight > 0), ~target.labelled & (weight > 0)
-        if not self.drop and unlabelled.any():
-            raise RefusedError(
-                "column {column!r} holds no class in row {row}: rows without one are learned from only in a table in "
-                "memory; leave them out with unlabelled=Unlabelled(weight=0)",
-                column=self.target, row=int(np.flatnonzero(unlabelled)[0]),
-            )  # fmt: skip
-        table = table.without([name for name in (self.target, self.weight) if name is not None])
-        return read, int(unlabelled.sum()), TrainingRows(table, target, weight).kept(keep) if keep.any() else None
-
-    def _weights(self, table: Table) -> Array:
-        if self.weight is None:
-            return every_row(table.n_rows)
-        weight = _column(table, self.weight, "weight").reals()
-        wrong = ~(np.isfinite(weight) & (weight >= 0))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            said = "column {column!r} holds the weight {value:g} in row {row}: a weight is a number and not negative"
-            raise RefusedError(said, column=self.weight, value=weight[row], row=row)
-        return weight
-
-    def _target(self, table: Table) -> Target:
-        if self.target is None:
-            return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
-        column = _column(table, self.target, "class")
-        codes, distinct = column.coded
-        return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared)
-
-
-def _takes_from_rows(spec: Any) -> bool:
-    return isinstance(spec, BestFamily) or getattr(spec, "needs_rows", False)
-
-
-def _column(table: Table, name: Any, what: str) -> Column:
-    if name not in table.place:
-        raise ValueError(f"there is no column {name!r} to hold the {what}; the columns are {list(table.names)[:20]}")
-    return table.column(name)
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:

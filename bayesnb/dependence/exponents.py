@@ -244,6 +244,11 @@ class Exponents:
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
 
+    def offset_cells(self, cells: int, n_classes: int, rows: float) -> int:
+        """Number of cells with offsets; 0 if there would be more offsets than rows, or more than ``MOST_OFFSETS``."""
+        few = self.offsets == "cell" and cells * n_classes <= min(MOST_OFFSETS, rows)
+        return cells if few else 0
+
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
         """Prior mean and standard deviation of each parameter."""
         mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))

@@ -10,13 +10,8 @@ import numpy as np
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, pieces
 from bayesnb.dependence.exponents import (
-    CELLS,
-    MOST_OFFSETS,
-    OWN,
-    SLOPES,
     Exponents,
     Group,
-    Layout,
     NoExponentsError,
     named,
     require_few,
@@ -24,7 +19,6 @@ from bayesnb.dependence.exponents import (
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
-from bayesnb.dependence.scores import Spread
 from bayesnb.dependence.terms import TermSet
 from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
@@ -75,11 +69,12 @@ def learn(
             "exponent: rescale the weights of the rows, or use dependence=None"
         )
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
-        return _learned(before.terms, posterior, data, labels, spec, Order.under(posterior.model, data, labels))
+        order = Order.under(posterior.model, data, labels)
+        return _Learning(before.terms, posterior, data, labels, spec, order).dependence()
     _require_learnable(posterior, labels, spec)
     order = Order.under(posterior.model, data, labels)
     found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
-    return _learned(found, posterior, data, labels, spec, order)
+    return _Learning(found, posterior, data, labels, spec, order).dependence()
 
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
@@ -110,150 +105,132 @@ def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) ->
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 
-def _learned(
-    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
-) -> Dependence:
-    some, labels = order.drawn(labels, spec.rows, spec.random_seed)
-    if spec.forests:
-        return Dependence(found, as_naive(spec, found, posterior), float(labels.weight.sum()))
-    data, order = part_of(data, some), order[some]
-    each = _members(found, posterior, data, labels, spec, order)
-    exponents, predicted = each[ALL], None
-    if spec.average:
-        held_out = _held_out(found, posterior, data, labels, spec, order, each)
-        exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
-        predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
-    return Dependence(found, exponents, float(labels.weight.sum()), held_out=predicted)
+type Members = Mapping[str, LearnedExponents]
+"""The posterior of the exponents of each member of a model average."""
 
 
-def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
-    """The exponents of naive Bayes."""
-    called = names(posterior)
-    groups = found.groups(spec, len(called))
-    layout = Layout.of(groups, len(posterior.labels))
-    point = np.zeros(layout.size)
-    point[: layout.terms] = 1.0
-    scales = dict.fromkeys((*(group.name for group in groups), OWN, CELLS, SLOPES), 1.0)
-    spread, called = (Spread.at(point),), tuple(found.names(spec, called))
-    return LearnedExponents(
-        spec, layout, called, tuple(groups), scales, layout, None, point[None], 0.0, np.ones(1), {}, 1.0, spread
-    )
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """The terms of a model, and the rows from which their exponents are learned."""
 
+    terms: TermSet
+    posterior: Posterior
+    data: Data
+    labels: Labels
+    spec: Exponents
+    order: Order
 
-def _members(
-    found: TermSet,
-    posterior: Posterior,
-    data: Data,
-    labels: Labels,
-    spec: Exponents,
-    order: Order,
-    before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
-) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents of each member of a model average. Without averaging, the only member learns all
-    exponents.
+    def dependence(self) -> Dependence:
+        some, labels = self.order.drawn(self.labels, self.spec.rows, self.spec.random_seed)
+        weight = float(labels.weight.sum())
+        if self.spec.forests:
+            columns = names(self.posterior)
+            shown = self.terms.groups(self.spec, len(columns)), self.terms.names(self.spec, columns)
+            return Dependence(self.terms, LearnedExponents.naive(self.spec, *shown, len(self.posterior.labels)), weight)
+        drawn = replace(self, data=part_of(self.data, some), labels=labels, order=self.order[some])
+        each = drawn.members()
+        exponents, predicted = each[ALL], None
+        if self.spec.average:
+            held_out = drawn.held_out(each)
+            exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
+            predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
+        return Dependence(self.terms, exponents, weight, held_out=predicted)
 
-    Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
-    columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
-    columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
-    member learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from more
-    rows; the search starts there.
-    """
-    columns = names(posterior)
-    called, groups = found.names(spec, columns), found.groups(spec, len(columns))
-    cells, counted = _offset_cells(found, spec, labels), found.statistics.cells
-    trees, numbers = int(counted.trees is not None), 0 if counted.numbers is None else len(counted.numbers.columns)
-    n, n_classes = len(labels), len(posterior.labels)
-    known = {} if before is None else {key: k for k, key in enumerate(before[0].keys(spec, len(columns)))}
-    places = np.array([known.get(key, -1) for key in found.keys(spec, len(columns))], np.intp)
-    alike = before is not None and all(each.statistics.cells.grid.complete for each in (found, before[0]))
-    rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers, trees=False)
-    blocks = terms.in_blocks(n, n_classes, len(called))
-    held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
-    sample = None
-    if size(labels) > 2 * SAMPLE:
-        some, few_labels = order.drawn(labels, SAMPLE, spec.random_seed)
-        sample = replace(rows(some), weight=few_labels.weight)
+    def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
+        """The posterior of the exponents of each member of a model average. Without averaging, the only member learns
+        all exponents.
 
-    def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
-        n = sum(group.terms for group in groups)
-        kept = None if held is None else [block.first(n, linear) for block in held]
-        few = None if sample is None else sample.first(n, linear)
-        source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
-        start = None if before is None else (before[1][member], places[:n], alike)
-        found = learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
-        progress.add(1)
-        return found
+        Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
+        columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
+        columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
+        member learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from
+        more rows; the search starts there.
+        """
+        found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
+        columns = names(posterior)
+        called, groups = found.names(spec, columns), found.groups(spec, len(columns))
+        counted = found.statistics.cells
+        cells = spec.offset_cells(counted.grid.offset_cells, labels.n, labels.weight.sum())
+        trees, numbers = int(counted.trees is not None), 0 if counted.numbers is None else len(counted.numbers.columns)
+        n, n_classes = len(labels), len(posterior.labels)
+        known = {} if before is None else {key: k for k, key in enumerate(before[0].keys(spec, len(columns)))}
+        places = np.array([known.get(key, -1) for key in found.keys(spec, len(columns))], np.intp)
+        alike = before is not None and all(each.statistics.cells.grid.complete for each in (found, before[0]))
+        rows = rows_left_out(found, spec, posterior, self.data, labels, cells, numbers, trees=False)
+        blocks = terms.in_blocks(n, n_classes, len(called))
+        held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
+        sample = None
+        if size(labels) > 2 * SAMPLE:
+            some, few_labels = self.order.drawn(labels, SAMPLE, spec.random_seed)
+            sample = replace(rows(some), weight=few_labels.weight)
 
-    alone = [group for group in groups if group.name in ("features", "shapes")]
-    with Progress("learning exponents") as progress:
-        progress.total(1 + spec.average * ((alone != groups) + bool(numbers)), "members")
-        every = learned(ALL, groups)
-        if not spec.average:
-            return {ALL: every}
-        weighted = every if alone == groups else learned(WEIGHTED, alone)
-        linear = {LINEAR: learned(LINEAR, [], linear=True)} if numbers else {}
-    layout = every.learned.wider(trees, numbers)
-    each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
-    points = np.zeros((3, layout.size))
-    points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
-    shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
-    found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted}
-    found_members |= {TREES: of_trees} if trees else {}
-    found_members |= linear | {ALL: every}
-    return {name: member.within(layout) for name, member in found_members.items()}
+        def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
+            n = sum(group.terms for group in groups)
+            kept = None if held is None else [block.first(n, linear) for block in held]
+            few = None if sample is None else sample.first(n, linear)
+            source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
+            start = None if before is None else (before[1][member], places[:n], alike)
+            found = learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
+            progress.add(1)
+            return found
 
+        alone = [group for group in groups if group.name in ("features", "shapes")]
+        with Progress("learning exponents") as progress:
+            progress.total(1 + spec.average * ((alone != groups) + bool(numbers)), "members")
+            every = learned(ALL, groups)
+            if not spec.average:
+                return {ALL: every}
+            weighted = every if alone == groups else learned(WEIGHTED, alone)
+            linear = {LINEAR: learned(LINEAR, [], linear=True)} if numbers else {}
+        layout = every.learned.wider(trees, numbers)
+        each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
+        points = np.zeros((3, layout.size))
+        points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
+        shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
+        found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted}
+        found_members |= {TREES: of_trees} if trees else {}
+        found_members |= linear | {ALL: every}
+        return {name: member.within(layout) for name, member in found_members.items()}
 
-def _held_out(
-    found: TermSet,
-    posterior: Posterior,
-    data: Data,
-    labels: Labels,
-    spec: Exponents,
-    order: Order,
-    before: Mapping[str, LearnedExponents],
-) -> HeldOutRows:
-    """Predict held-out rows by each member of a model average.
+    def held_out(self, before: Members) -> HeldOutRows:
+        """Predict held-out rows by each member of a model average.
 
-    For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class by
-    class; copies of a row may be in different folds. Rows of a class share a fold if renaming columns or levels, or
-    negating numeric columns, makes them equal.
-    """
-    few = replace(spec, trees=0)
-    some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
-    some, weight, turn = some[place := np.argsort(labels.codes[some], kind="stable")], weight[place], turn[place]
-    data, labels, order = part_of(data, some), Labels(labels.codes[some], weight, labels.n), order[some]
-    folds = FOLDS if len(labels) <= FEW else 2
-    turn = np.unique(np.stack([labels.codes, turn]), axis=1, return_inverse=True)[1].reshape(-1)
-    fold = (turn - turn[np.searchsorted(labels.codes, labels.codes)]) % folds
-    log_p: dict[str, Array] = {}
+        For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class
+        by class; copies of a row may be in different folds. Rows of a class share a fold if renaming columns or levels,
+        or negating numeric columns, makes them equal.
+        """
+        posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
+        some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
+        place = np.argsort(self.labels.codes[some], kind="stable")
+        some, weight, turn = some[place], weight[place], turn[place]
+        data, order = part_of(self.data, some), order[some]
+        labels = Labels(self.labels.codes[some], weight, self.labels.n)
+        folds = FOLDS if len(labels) <= FEW else 2
+        turn = np.unique(np.stack([labels.codes, turn]), axis=1, return_inverse=True)[1].reshape(-1)
+        fold = (turn - turn[np.searchsorted(labels.codes, labels.codes)]) % folds
+        log_p: dict[str, Array] = {}
 
-    # A function, so that the counts of a fold are freed before the next fold.
-    def predict(k: int) -> None:
-        rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        model, seen = posterior.model, (part_of(data, rest), labels[rest])
-        believed = model.posterior(model.statistics(*seen, posterior.labels))
-        counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
-        asked = part_of(data, out)
-        members = _members(counts, believed, *seen, few, order[rest], (found, before))
-        every = averaged(members, dict.fromkeys(members, 1.0))
-        each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
-        for name, found_of in zip(members, each, strict=True):
-            log_p.setdefault(name, np.zeros((len(labels), labels.n)))[out] = found_of
+        # A function, so that the counts of a fold are freed before the next fold.
+        def predict(k: int) -> None:
+            rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            model, seen = posterior.model, (part_of(data, rest), labels[rest])
+            believed = model.posterior(model.statistics(*seen, posterior.labels))
+            counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
+            asked = part_of(data, out)
+            members = _Learning(counts, believed, *seen, few, order[rest]).members((self.terms, before))
+            every = averaged(members, dict.fromkeys(members, 1.0))
+            each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
+            for name, found_of in zip(members, each, strict=True):
+                log_p.setdefault(name, np.zeros((len(labels), labels.n)))[out] = found_of
 
-    for k in counted("weighing members by held-out rows", range(folds), "folds"):
-        predict(k)
-    if found.statistics.cells.trees:
-        left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-        grid = found.statistics.cells.grid
-        term = found.trees.term(grid.ranks(grid.codes(data, len(labels))), left)
-        log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)
-    return HeldOutRows({name: log_p[name] for name in PRIOR if name in log_p}, labels, some, fold)
-
-
-def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """Number of cells with offsets; 0 if there would be more offsets than rows, or more than ``MOST_OFFSETS``."""
-    cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
-    return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
+        for k in counted("weighing members by held-out rows", range(folds), "folds"):
+            predict(k)
+        if self.terms.statistics.cells.trees:
+            left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
+            grid = self.terms.statistics.cells.grid
+            term = self.terms.trees.term(grid.ranks(grid.codes(data, len(labels))), left)
+            log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)
+        return HeldOutRows({name: log_p[name] for name in PRIOR if name in log_p}, labels, some, fold)
 
 
 # Averages
@@ -341,9 +318,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
     return dict(zip(log_p, pi.tolist(), strict=True))
 
 
-def averaged(
-    found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
-) -> LearnedExponents:
+def averaged(found: Members, weight: Mapping[str, float], power: float = 1.0) -> LearnedExponents:
     """Combine the posteriors of all members."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])

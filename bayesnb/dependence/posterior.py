@@ -310,6 +310,16 @@ class LearnedExponents:
     power: float = 1.0
     spreads: tuple[Spread, ...] = ()
 
+    @classmethod
+    def naive(cls, spec: Exponents, groups: Sequence[Group], names: Sequence[Any], n_classes: int) -> LearnedExponents:
+        """The exponents of naive Bayes."""
+        layout = Layout.of(groups, n_classes)
+        point = np.zeros(layout.size)
+        point[: layout.terms] = 1.0
+        scales = dict.fromkeys((*(group.name for group in groups), OWN, CELLS, SLOPES), 1.0)
+        shown = spec, layout, tuple(names), tuple(groups), scales, layout
+        return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
+
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
         """Whether the exponents are those of ``groups``, of ``offsets`` cells, and of trees and numbers."""
         layout = every = Layout.of(groups, n_classes, offsets)

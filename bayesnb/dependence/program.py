@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """A PyMC model of the exponents, with the prior in ``learned`` and the terms in ``rows``.
 
-    The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are
+    The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
     fixed data (a cut posterior, Plummer 2015).
     """
     import pymc as pm

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.to_pymc import LearnedRows, learned_in_two, second_stage, summed_out
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, drawn_codes
-from bayesnb.priors import ImproperError
 from bayesnb.wording import warn
 
 if TYPE_CHECKING:
@@ -135,8 +135,10 @@ def sample_posterior(
     if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):
         raise TypeError(f"Expected no argument of the Gibbs sampler but tune and thin; got {odd}")
     seed = classifier.seed if random_seed is None else random_seed
-    asked = classifier, *_as_many(classifier, draws, chains), sampler, seed, include, arguments
-    tree = sampled_parameters(*asked, X, y) if stage == "parameters" else sampled_exponents(*asked, X, y, sample_weight)
+    most_chains, most_draws = classifier.posterior.sizes
+    draws, chains = most_draws if draws is None else draws, most_chains if chains is None else chains
+    asked = _Draws(classifier, draws, chains, sampler, seed, include, arguments)
+    tree = asked.parameters(X, y) if stage == "parameters" else asked.exponents(X, y, sample_weight)
     if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -145,66 +147,129 @@ def sample_posterior(
     return tree
 
 
-def sampled_parameters(
-    classifier: Classifier,
-    draws: int,
-    chains: int,
-    sampler: str,
-    seed: Any,
-    include: Sequence[TreeGroup] | None,
-    arguments: Mapping[str, Any],
-    X: Any,
-    y: Any,
-) -> DataTree:
-    """Draws of the parameters as a tree."""
-    from xarray import DataTree
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """What was asked for: the sampler, and the number of its draws and chains."""
 
-    from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import layout, nuts, trees
+    classifier: Classifier
+    draws: int
+    chains: int
+    sampler: str
+    seed: Any
+    include: Sequence[TreeGroup] | None
+    arguments: Mapping[str, Any]
 
-    classifier.require_one_class_prior("sample_posterior")
-    if sampler != "exact":
-        classifier.posterior.require_statistics()
-    fitted = classifier.posterior.fitted
-    if sampler == "gibbs":
-        classifier.posterior.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
-    if X is None and y is not None:
-        raise ValueError("labels y belong to the rows of a table: pass the table too, as X")
-    rng = np.random.default_rng(seed)
-    start = time.perf_counter()
-    groups = drawing.exact(classifier.posterior, rng, (chains, draws))
-    wanted = _wanted(classifier, include, y is not None, "prior" in groups)
-    sampled, others = None, {"sample_stats": drawing.no_divergences(chains, draws)}
-    if sampler == "nuts":
-        conjugate = fitted.conjugate_part()
-        model = summed_out(classifier, X, y, apart=False)
-        drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
-        # The variables of sampled features keep the draws of the fit.
-        groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
-        others["sample_stats"] = sampled["sample_stats"].dataset
-    elif sampler == "gibbs":
-        rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
-        groups["posterior"] = layout.variables(drawn.parameters, layout.blocks(fitted))
-        found = drawn.datasets(fitted.labels, rows.place)
-        others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
-    attributes = trees.attributes_of(sampler, seed, start, sampled)
-    if "log_prior" in wanted:
-        groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
-    described = None if y is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
-    if X is not None and y is None:
-        groups |= trees.predictions(fitted, groups["posterior"], *classifier.read(X), rng)
-    if described is not None:
-        groups |= trees.of_rows(groups, wanted, fitted, described, rng)
-    tree = trees.build(groups, fitted, described, attributes)
-    for group, dataset in others.items():
-        tree[group] = DataTree(dataset)
-    classifier.posterior.warn_of_chains()
-    return tree
+    def parameters(self, X: Any, y: Any) -> DataTree:
+        """Draws of the parameters as a tree."""
+        from xarray import DataTree
 
+        from bayesnb.sampling import draws as drawing
+        from bayesnb.sampling import layout, nuts, trees
 
-def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    most_chains, most_draws = classifier.posterior.sizes
-    return most_draws if draws is None else draws, most_chains if chains is None else chains
+        classifier = self.classifier
+        classifier.require_one_class_prior("sample_posterior")
+        if self.sampler != "exact":
+            classifier.posterior.require_statistics()
+        fitted = classifier.posterior.fitted
+        if self.sampler == "gibbs":
+            classifier.posterior.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
+        if X is None and y is not None:
+            raise ValueError("labels y belong to the rows of a table: pass the table too, as X")
+        rng = np.random.default_rng(self.seed)
+        start = time.perf_counter()
+        groups = drawing.exact(classifier.posterior, rng, (self.chains, self.draws))
+        wanted = trees.wanted(classifier.posterior.model, self.include, y is not None, "prior" in groups)
+        sampled, others = None, {"sample_stats": drawing.no_divergences(self.chains, self.draws)}
+        if self.sampler == "nuts":
+            conjugate = fitted.conjugate_part()
+            model = summed_out(classifier, X, y, apart=False)
+            drawn, sampled = nuts.sample(conjugate, self.draws, self.chains, self.seed, model, **self.arguments)
+            # The variables of sampled features keep the draws of the fit.
+            groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
+            others["sample_stats"] = sampled["sample_stats"].dataset
+        elif self.sampler == "gibbs":
+            rows, drawn = _by_gibbs(classifier, X, y, self.draws, self.chains, rng, **self.arguments)
+            groups["posterior"] = layout.variables(drawn.parameters, layout.blocks(fitted))
+            found = drawn.datasets(fitted.labels, rows.place)
+            others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
+        attributes = trees.attributes_of(self.sampler, self.seed, start, sampled)
+        if "log_prior" in wanted:
+            groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
+        described = None if y is None else _rows_of_tree(classifier, X, y, learned=self.sampler != "exact")
+        if X is not None and y is None:
+            groups |= trees.predictions(fitted, groups["posterior"], *classifier.read(X), rng)
+        if described is not None:
+            groups |= trees.of_rows(groups, wanted, fitted, described, rng)
+        tree = trees.build(groups, fitted, described, attributes)
+        for group, dataset in others.items():
+            tree[group] = DataTree(dataset)
+        classifier.posterior.warn_of_chains()
+        return tree
+
+    def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
+        """Draw the exponents given the terms of the rows that they were learned from; return a DataTree.
+
+        Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
+        """
+        from xarray import DataTree
+
+        from bayesnb.chains import run_nuts
+        from bayesnb.dependence import program
+        from bayesnb.sampling import draws as drawing
+        from bayesnb.sampling import trees
+
+        classifier, sampler = self.classifier, self.sampler
+        wanted = trees.wanted(classifier.posterior.model, self.include, X is not None, proper=True)
+        rows = second_stage(classifier, X, y, sample_weight)
+        if "columns" in wanted:
+            raise ValueError("the second stage describes labels given terms, so its tree has no columns")
+        dependence = classifier.believed.require_exponents()
+        # If models are averaged, only the member with all terms has a PyMC model.
+        learned, rng = dependence.exponents.largest, np.random.default_rng(self.seed)
+        rows = rows.first(learned.layout.terms)
+        start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(self.chains, self.draws)
+        if sampler == "nuts":
+            settings = {"random_seed": int(rng.integers(2**31)), **self.arguments}
+            sampled = run_nuts(program.pymc_model(rows, learned), self.draws, self.chains, **settings)
+            stats = sampled["sample_stats"].dataset
+            drawn = {name: v.to_numpy() for name, v in sampled["posterior"].data_vars.items()}
+            points = program.parameters_of({name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()})
+        else:
+            points = learned.drawn(rng, self.chains * self.draws)
+        points = points.reshape(self.chains, self.draws, -1)
+        sampler = "laplace" if sampler == "exact" else sampler
+        attributes = trees.attributes_of(sampler, self.seed, start, sampled)
+        mean, sd = learned.prior
+        prior = mean + sd * rng.standard_normal(points.shape)
+        groups = {"posterior": _variables(points, learned), "prior": _variables(prior, learned)}
+        if "log_prior" in wanted:
+            z = (points - mean) / sd
+            groups["log_prior"] = _variables(-0.5 * z**2 - np.log(sd) - 0.5 * np.log(2 * np.pi), learned)
+        for source, drawn in (("posterior", points), ("prior", prior)):
+            own, y = _classes(drawn, learned, rows, rng)
+            if f"{source}_predictive" in wanted:
+                groups[f"{source}_predictive"] = {"y": y}
+            if source == "posterior" and "log_likelihood" in wanted:
+                groups["log_likelihood"] = {"y": own}
+        terms = [str(name) for name in learned.table().index]
+        kept = None if sample_weight is None else np.flatnonzero(np.asarray(sample_weight) > 0)
+        names = {
+            "class_label": [str(label) for label in classifier.classes],
+            "cell": dependence.offset_names(classifier.posterior),
+            "row": np.arange(len(rows.codes)) if kept is None else kept,
+            "term": terms,
+            "deviation": [terms[t] for t in learned.layout.own if t < learned.layout.terms],
+        }
+        groups["observed_data"] = {"y": rows.codes}
+        of_classes = np.bincount(rows.codes, rows.weight, len(classifier.classes))
+        groups["constant_data"] = {"rows": of_classes, "weight": rows.weight}
+        shapes = {
+            "w": ["term"], "b": ["class_label"], "b_cell": ["class_label", "cell"], "d": ["class_label", "deviation"],
+            "y": ["row"], "rows": ["class_label"], "weight": ["row"],
+        }  # fmt: skip
+        tree = trees.tree_of(groups, names, shapes, attributes)
+        tree["sample_stats"] = DataTree(stats)
+        return tree
 
 
 def _by_gibbs(
@@ -241,100 +306,6 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
     rows = rows.labelled()
     data, labels = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
     return RowsOfTree(data, labels, np.flatnonzero(keep))
-
-
-def _wanted(
-    classifier: Classifier, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
-) -> tuple[TreeGroup, ...]:
-    from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
-
-    need_proper = {"log_prior", "prior_predictive"}
-    named: list[Any] = [include] if isinstance(include, str) else list(include or ())
-    if odd := set(named) - set(OPTIONAL):
-        raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
-    if not has_rows and (of_rows := [name for name in named if name in (*OF_ROWS, "columns")]):
-        raise ValueError(f"{of_rows[0]} describes rows: pass them as X and y")
-    if not proper and (improper := sorted(need_proper & set(named))):
-        raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
-    families = classifier.posterior.model.features.values()
-    known = all(family.exact or family.has_log_prior for family in families)
-    possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
-    usual = [name for name in possible if (proper or name not in need_proper) and (name != "log_prior" or known)]
-    return tuple(dict.fromkeys([*usual, *named]))
-
-
-def sampled_exponents(
-    classifier: Classifier,
-    draws: int,
-    chains: int,
-    sampler: str,
-    seed: Any,
-    include: Sequence[TreeGroup] | None,
-    arguments: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-) -> DataTree:
-    """Draw the exponents given the terms of the rows that they were learned from; return a DataTree.
-
-    Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
-    """
-    from xarray import DataTree
-
-    from bayesnb.chains import run_nuts
-    from bayesnb.dependence import program
-    from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import trees
-
-    wanted = _wanted(classifier, include, X is not None, proper=True)
-    rows = second_stage(classifier, X, y, sample_weight)
-    if "columns" in wanted:
-        raise ValueError("the second stage describes labels given terms, so its tree has no columns")
-    dependence = classifier.believed.require_exponents()
-    # If models are averaged, only the member with all terms has a PyMC model.
-    learned, rng = dependence.exponents.largest, np.random.default_rng(seed)
-    rows = rows.first(learned.layout.terms)
-    start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
-    if sampler == "nuts":
-        settings = {"random_seed": int(rng.integers(2**31)), **arguments}
-        sampled = run_nuts(program.pymc_model(rows, learned), draws, chains, **settings)
-        stats = sampled["sample_stats"].dataset
-        drawn = {name: v.to_numpy() for name, v in sampled["posterior"].data_vars.items()}
-        points = program.parameters_of({name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()})
-    else:
-        points = learned.drawn(rng, chains * draws)
-    points = points.reshape(chains, draws, -1)
-    attributes = trees.attributes_of("laplace" if sampler == "exact" else sampler, seed, start, sampled)
-    mean, sd = learned.prior
-    prior = mean + sd * rng.standard_normal(points.shape)
-    groups = {"posterior": _variables(points, learned), "prior": _variables(prior, learned)}
-    if "log_prior" in wanted:
-        z = (points - mean) / sd
-        groups["log_prior"] = _variables(-0.5 * z**2 - np.log(sd) - 0.5 * np.log(2 * np.pi), learned)
-    for source, drawn in (("posterior", points), ("prior", prior)):
-        own, y = _classes(drawn, learned, rows, rng)
-        if f"{source}_predictive" in wanted:
-            groups[f"{source}_predictive"] = {"y": y}
-        if source == "posterior" and "log_likelihood" in wanted:
-            groups["log_likelihood"] = {"y": own}
-    terms = [str(name) for name in learned.table().index]
-    names = {
-        "class_label": [str(label) for label in classifier.classes],
-        "cell": dependence.offset_names(classifier.posterior),
-        "row": np.arange(len(rows.codes)) if sample_weight is None else np.flatnonzero(np.asarray(sample_weight) > 0),
-        "term": terms,
-        "deviation": [terms[t] for t in learned.layout.own if t < learned.layout.terms],
-    }
-    groups["observed_data"] = {"y": rows.codes}
-    of_classes = np.bincount(rows.codes, rows.weight, len(classifier.classes))
-    groups["constant_data"] = {"rows": of_classes, "weight": rows.weight}
-    shapes = {
-        "w": ["term"], "b": ["class_label"], "b_cell": ["class_label", "cell"], "d": ["class_label", "deviation"],
-        "y": ["row"], "rows": ["class_label"], "weight": ["row"],
-    }  # fmt: skip
-    tree = trees.tree_of(groups, names, shapes, attributes)
-    tree["sample_stats"] = DataTree(stats)
-    return tree
 
 
 def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:

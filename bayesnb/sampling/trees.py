@@ -18,8 +18,9 @@ import numpy as np
 from bayesnb.__about__ import __version__
 from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Parameters, Posterior, Statistics, normalize
+from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.numerics import Array, drawn_codes
+from bayesnb.priors import ImproperError
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
@@ -284,3 +285,22 @@ def _replicates(
         parts.append({block.variable("x"): block.cells(cells) for block in blocks})
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
     return {name: v.reshape(*lead, n, *v.shape[1:]) for name, v in joined.items()}
+
+
+def wanted(
+    model: NaiveBayes, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
+) -> tuple[TreeGroup, ...]:
+    """The groups of a tree: the usual ones, and those in ``include``."""
+    need_proper = {"log_prior", "prior_predictive"}
+    named: list[Any] = [include] if isinstance(include, str) else list(include or ())
+    if odd := set(named) - set(OPTIONAL):
+        raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
+    if not has_rows and (of_rows := [name for name in named if name in (*OF_ROWS, "columns")]):
+        raise ValueError(f"{of_rows[0]} describes rows: pass them as X and y")
+    if not proper and (improper := sorted(need_proper & set(named))):
+        raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
+    families = model.features.values()
+    known = all(family.exact or family.has_log_prior for family in families)
+    possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
+    usual = [name for name in possible if (proper or name not in need_proper) and (name != "log_prior" or known)]
+    return tuple(dict.fromkeys([*usual, *named]))

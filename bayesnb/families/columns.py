@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.kernels import reading
@@ -264,6 +265,12 @@ class CategoryCounts(Statistic):
 
     def seen(self) -> Array:
         return self.counts.sum(-1)
+
+    def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> CategoryCounts | None:
+        if "log_theta" not in theta:
+            return None
+        p = np.exp(theta["log_theta"])
+        return replace(self, counts=rng.multinomial(n, p / p.sum(-1, keepdims=True)).astype(float))
 
     def contradiction(self) -> str:
         beyond = np.arange(self.counts.shape[-1]) >= np.array([[len(names)] for names in self.levels])

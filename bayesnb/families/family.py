@@ -142,6 +142,10 @@ class Family[P: Belief, S: Statistic](ABC):
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
         """log E[p(x | θ)] with the parameters integrated out, (row, class)."""
 
+    def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
+        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
+        return s.drawn(theta, n, rng)
+
     @abstractmethod
     def log_likelihood_given_row(
         self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws

@@ -216,6 +216,11 @@ class Poisson(OfRate):
                     sums[cut] += np.where(known, said, 0.0)
         return total.T if labels is None else total[0]
 
+    def drawn_statistic(self, theta: Theta, s: Events, n: Array, rng: Generator) -> Events | None:
+        weight = n.astype(float)
+        events = rng.poisson(n * theta["rate"]).astype(float) if self.exposure is None else None
+        return None if events is None else Events(weight, events, weight, np.zeros_like(weight))
+
     def sample(self, theta: Theta, rng: Generator, s: Events) -> Array:
         return rng.poisson(theta["rate"]).astype(float)
 
@@ -306,6 +311,10 @@ class Exponential(OfWaits):
 
     def shapes(self, n_columns: int) -> Array:
         return np.ones(n_columns)
+
+    def drawn_statistic(self, theta: Theta, s: Events, n: Array, rng: Generator) -> Events:
+        weight = n.astype(float)
+        return Events(rng.standard_gamma(weight) / theta["rate"], weight, weight, np.zeros_like(weight))
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,9 @@ class BinaryCounts(Statistic):
         n, ones = TwoFloat.of(self.n), TwoFloat.of(self.ones)
         return Moments.about(n, np.zeros_like(self.ones), ones, ones, self.ones)
 
+    def drawn(self, theta: Theta, n: Array, rng: Generator) -> BinaryCounts:
+        return BinaryCounts(n.astype(float), rng.binomial(n, np.exp(theta["log_theta"][..., 1])).astype(float))
+
     def contradiction(self) -> str:
         return "more ones were seen than values" if (self.ones > self.n * (1 + 1e-6)).any() else ""
 

@@ -17,8 +17,6 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.families.family import Family
-from bayesnb.families.rates import Events, Exponential, Poisson
-from bayesnb.families.trials import BinaryCounts, CategoryCounts
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
@@ -26,12 +24,10 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.regret import Costs, expected_losses, regrets, stated_by
 from bayesnb.inference.sample import drawn_rows
 from bayesnb.kernels.blocks import slices
-from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
 BLOCK = 4096
@@ -47,25 +43,8 @@ def drawn_statistic(
     family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
     """
     n = rng.binomial(rows[:, None], share)
-    weight = n.astype(float)
-    match s:
-        case BinaryCounts():
-            return BinaryCounts(weight, rng.binomial(n, np.exp(theta["log_theta"][..., 1])).astype(float))
-        case CategoryCounts() if "log_theta" in theta:
-            p = np.exp(theta["log_theta"])
-            return replace(s, counts=rng.multinomial(n, p / p.sum(-1, keepdims=True)).astype(float))
-        case Events() if isinstance(family, Poisson) and family.exposure is None:
-            return Events(weight, rng.poisson(n * theta["rate"]).astype(float), weight, np.zeros_like(weight))
-        case Events() if isinstance(family, Exponential):
-            return Events(rng.standard_gamma(weight) / theta["rate"], weight, weight, np.zeros_like(weight))
-        case Moments() if "tau" in theta:
-            variance = 1 / theta["tau"]
-            mean = theta["mu"] + theta["low"] + rng.standard_normal(n.shape) * np.sqrt(variance / np.maximum(n, 1))
-            scatter = np.where(n > 1, rng.chisquare(np.maximum(n - 1, 1)) * variance, 0.0)
-            zero = np.zeros_like(weight)
-            return Moments.about(
-                TwoFloat.of(weight), np.where(n > 0, mean, 0.0), TwoFloat.of(zero), TwoFloat.of(scatter), weight
-            )
+    if (found := family.drawn_statistic(theta, s, n, rng)) is not None:
+        return found
     codes, total = np.repeat(np.arange(len(rows)), rows), s * 0.0
     for cut in slices(len(codes), BLOCK):
         own = codes[cut]

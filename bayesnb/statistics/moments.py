@@ -14,13 +14,14 @@ stores a bound on the rounding error of its scatter. Unlearning raises an error 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.kernels import sums
@@ -199,6 +200,15 @@ class Moments(Centred):
         n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(parts, 1, 0)
         about_v = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
         return cls.about(TwoFloat(n, n_rest), v, *about_v, nonzero).joined(members.n)
+
+    def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Moments | None:
+        if "tau" not in theta:
+            return None
+        weight, variance = n.astype(float), 1 / theta["tau"]
+        mean = theta["mu"] + theta["low"] + rng.standard_normal(n.shape) * np.sqrt(variance / np.maximum(n, 1))
+        scatter = np.where(n > 1, rng.chisquare(np.maximum(n - 1, 1)) * variance, 0.0)
+        about_mean = TwoFloat.of(np.zeros_like(weight)), TwoFloat.of(scatter)
+        return Moments.about(TwoFloat.of(weight), np.where(n > 0, mean, 0.0), *about_mean, weight)
 
     @classmethod
     def _of_stored(cls, x: sparse.csr_array, members: Labels) -> Moments:

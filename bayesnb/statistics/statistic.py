@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.numerics import Array
@@ -117,6 +118,10 @@ class Statistic(ABC):
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
         """The statistic of type ``kind`` for the same cells, or None if it cannot be computed from this statistic."""
+        return None
+
+    def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
+        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:

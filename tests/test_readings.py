@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import run
 
 import bayesnb as nb
 from bayesnb import BayesianNB, deploy
@@ -242,6 +243,37 @@ def test_a_cell_that_does_not_fit_counts_as_missing_with_a_warning():
             found = clf.predict_proba(row)
         if column != "contact":
             assert np.abs(found - clf.predict_proba(row.assign(**{column: None}))).max() < 1e-12
+
+
+ORDERS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y", "%d.%m.%Y": "%m/%d/%y", "%d-%m-%Y %H:%M": "%m-%d-%Y %H:%M"}
+
+
+@pytest.mark.parametrize("form", ORDERS)
+@pytest.mark.parametrize("specified", [False, True])
+def test_a_date_in_the_other_order_of_day_and_month_is_refused_whatever_rows_are_beside_it(
+    capsys, form, specified, tmp_path
+):
+    X, y = customers()
+    since = X["since"].dropna()
+    X, moved = (since.dt.strftime(order).to_frame() for order in (form, ORDERS[form]))
+    y = y[X.index]
+    own = "mdy" if form.startswith("%m") else "dmy"
+    clf = BayesianNB({"since": Date(format=own)} if specified else None).fit(X, y)
+    before = clf.predict_proba(X)
+    swapped = [k for k, text in enumerate(moved["since"]) if int(text[3:5] if own == "dmy" else text[:2]) > 12]
+    for rows in (range(len(X)), range(len(X))[::-1], swapped[:1], [*swapped[:1], 0]):
+        with pytest.raises(RefusedError, match="so that others would be misread: write ") as refused:
+            clf.predict(moved.iloc[[*rows]])
+        assert refused.value.column == "since"
+        assert refused.value.value in {moved["since"].iloc[k] for k in swapped}
+        with pytest.raises(RefusedError):
+            clf.partial_fit(moved.iloc[[*rows]], y.iloc[[*rows]])
+    assert (clf.predict_proba(X) == before).all()
+    clf.save(tmp_path / "m.bayesnb")
+    moved.to_csv(tmp_path / "new.csv", index=False)
+    code, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv")
+    assert code
+    assert "column 'since' holds" in said
 
 
 def test_a_column_specified_as_levels_is_not_read_otherwise():

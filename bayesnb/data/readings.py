@@ -353,6 +353,8 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
 }
 """The shapes of dates and times of day. Points between numbers never stand for month, day, year."""
 
+ORDERS: Mapping[str, str] = {"iso": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
+
 EPOCH = datetime(1970, 1, 1)
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -507,11 +509,11 @@ class Date(Reading):
             clock, elapsed = _typed_moments(column.values)
             each = {part: _part(part, clock, elapsed) for part in self.parts}
         else:
-            form = self.format
+            form: Any = self.format
             texts = [str(text) for text in distinct]
             moments = [_moment(text, form) for text in texts] if column.kind != "empty" else []
-            order = {"iso": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}.get(str(form))
-            said = f"dates of the form {order}" if order else self.said
+            self._require_order(column.name, codes, texts, moments)
+            said = f"dates of the form {ORDERS[form]}" if form in ORDERS else self.said
             warn_of_unread(column.name, said, codes, texts, [moment is None for moment in moments])
             clock = np.array([np.nan if m is None else _span(m[0]) / HOUR for m in moments] + [np.nan])
             ahead = np.array([0.0 if m is None else m[1] / HOUR for m in moments] + [0.0])
@@ -521,6 +523,22 @@ class Date(Reading):
             name: cells if part == "elapsed" else _levels(cells, LEVELS_OF[part])
             for (part, cells), name in zip(each.items(), self.names(column.name), strict=True)
         }
+
+    def _require_order(self, column: Any, codes: Array, texts: Sequence[str], moments: Sequence[Any]) -> None:
+        # A cell is judged alone, so that neither the order of rows nor the parts of a table matter.
+        other = {"dmy": "mdy", "mdy": "dmy"}.get(str(self.format), "iso")
+        shaped = [SHAPES["mdy"].fullmatch(text.strip()) for text in texts]
+        swapped = [k for k, moment in enumerate(moments) if not moment and shaped[k] and _moment(texts[k], other)]
+        for row in np.flatnonzero(np.isin(codes, swapped))[:1]:
+            said = (
+                "column {column!r} holds {value!r} in row {row}, a date of the form {found}, but its dates are read as "
+            )
+            said += "{expected}, so that others would be misread: write {write}, and all other dates in this order"
+            value = texts[codes[row]]
+            raise RefusedError(
+                said, column=column, value=value, row=int(row), found=ORDERS[other], expected=ORDERS[str(self.format)],
+                write=re.sub(r"(\d+)([/-])(\d+)", r"\3\2\1", value, count=1),
+            )  # fmt: skip
 
 
 def _span(moment: datetime | timedelta) -> timedelta:

@@ -1,6 +1,7 @@
 """The first hour with a table of repairs, which has dates, prices and gaps: each screen says what is true."""
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import run
 
-from bayesnb import BayesianNB, Binned, Gaussian, cli, inspect
+from bayesnb import BayesianNB, Binned, Date, Gaussian, cli, deploy, draws, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
 from bayesnb.errors import ClassSpellingsWarning, NumbersAsLevelsWarning, UnreadCellWarning, UnseenLevelWarning
@@ -470,3 +471,36 @@ def test_ordered_answers_in_several_spellings_are_joined_first_and_the_advice_ca
     assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "high, low, medium"
     X["effort"] = X["effort"].str.strip().str.lower()
     assert inspect(X, y).features["effort"].order == ("low", "medium", "high")
+
+
+FORMS = {"dmy": "%d.%m.%Y", "mdy": "%m/%d/%Y", "iso": "%Y-%m-%d", "clock": "%d.%m.%Y %H:%M", "typed": ""}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_that_are_filled_in_or_drawn_are_written_as_in_the_table(table, form):
+    X, y = table[["age"]].copy(), table["outcome"]
+    days = pd.to_datetime(table["brought in"], format="%d.%m.%Y")
+    days = pd.Timestamp("2024-05-01") + (days - days.min()) / 2000 if form == "clock" else days
+    X["day"] = days.dt.strftime(FORMS[form]) if form != "typed" else days
+    clf = BayesianNB({"day": Date("elapsed", "month")}, random_state=0).fit(X, y)
+    filled = deploy.fill_in(clf, X[:3].drop(columns="day")).xs("elapsed of day", level="column")
+    drawn = draws.sample(clf, 50)
+    assert drawn.columns.tolist() == ["y", "age", "day"]
+    written = pd.to_datetime(
+        pd.concat([filled["value"], filled["lower"], drawn["day"]]), format=FORMS[form] or "%Y-%m-%d"
+    )
+    span = days.max() - days.min()
+    assert written.between(days.min() - span, days.max() + span).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(clf.predict(drawn[["age", "day"]])) == 50
+        clf.predict(X[:3].assign(day=filled["value"].to_numpy()))
+
+
+def test_a_screen_shows_a_filled_date_with_its_interval(capsys, table):
+    asked = ("--target", "outcome", "--dependence", "none", "-o", "m.bayesnb")
+    assert run(capsys, "fit", "repairs.csv", *asked)[0] == 0
+    table.assign(**{"brought in": None})[:2].to_csv("new.csv", index=False)
+    _, out, _ = run(capsys, "ask", "fill-in", "m.bayesnb", "new.csv")
+    day = r"\d\d\.\d\d\.202\d"
+    assert re.search(rf"elapsed of brought in │ {day} \({day} to {day}\)", out)

@@ -368,7 +368,7 @@ def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
     found = {remark.column: remark for remark in examine(frame, "y", len(frame))}
     assert found["sex"].families == ("joined",)
     assert found["land"].families == ("joined:Frances>France,Germnay>Germany",)
-    cure = "correct them in y, as with y.str.strip().str.lower()"
+    cure = "correct them in y, as with pd.Series(y).str.strip().str.lower()"
     assert str(found["y"].said) == f"the classes 'neg', 'neg ' differ only by case or blanks: {cure}"
     assert "code" not in found
 

@@ -476,6 +476,16 @@ class Date(Reading):
             return cells
         return [None if np.isnan(cell) else self._text(cell) for cell in cells]
 
+    def rounded(self, cells: Any, fine: bool) -> Any:
+        """Round elapsed time to days, or to minutes if ``fine`` or for times of day."""
+        unit = 60 if self.format == "time" else 1440 if fine else 1
+        return (cells * unit).round() / unit
+
+    def written(self, cells: Sequence[Any]) -> list[str | None]:
+        """Format elapsed time as ``read`` reads it."""
+        order = {"dmy": (r"\3.\2.\1"), "mdy": r"\2/\3/\1"}.get(str(self.format), r"\1-\2-\3")
+        return [None if np.isnan(cell) else re.sub(r"^(\d+)-(\d+)-(\d+)", order, self._text(cell)) for cell in cells]
+
     def _text(self, number: float) -> str:
         if self.format == "time":
             seconds = round(abs(number) * 3600)

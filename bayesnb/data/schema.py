@@ -100,6 +100,12 @@ class Schema:
     def owner(self) -> dict[Any, Any]:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
+    @property
+    def dates(self) -> dict[Any, Date]:
+        """The readings of feature columns of elapsed time."""
+        held = {reading.names(column)[0]: reading for column, reading in self.readings.items()}
+        return {name: own for name, own in held.items() if isinstance(own, Date) and "elapsed" in own.parts}
+
     def shown(self, name: Any, cells: Any) -> Any:
         """Format the cells of a column for display: numbers of days become dates."""
         column = self.owner.get(name)
@@ -111,9 +117,8 @@ class Schema:
         if not isinstance(reading, Date):
             return parameters
         fine = bool((parameters.get("sd", np.ones(1)) < 1).any())
-        unit = 60 if reading.format == "time" else 1440 if fine else 1
         at = parameters.columns.intersection(["mean", "median"])
-        return parameters.assign(**{what: self.shown(name, (parameters[what] * unit).round() / unit) for what in at})
+        return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, tuple[Origin, Any]]) -> Schema:
         """Record why each of these families was chosen, and its candidates."""

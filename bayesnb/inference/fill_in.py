@@ -29,9 +29,9 @@ from bayesnb.numerics import Array
     "deploy",
     columns={
         "value": "the most probable level, or the median of numbers",
-        "probability": "the probability of that value",
         "lower": "lower end of the equal-tailed interval",
         "upper": "upper end of the equal-tailed interval",
+        "probability": "the probability of that value",
     },
 )
 def fill_in(
@@ -51,11 +51,12 @@ def fill_in(
     Returns
     -------
     DataFrame (row and column, ...)
-        The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``probability`` is
-        the probability of ``value``, NaN for real numbers. ``lower`` and ``upper`` are the equal-tailed interval of
-        counts and real numbers. The distribution holds the ``probability`` of each possible value, indexed by row,
-        column and value. For a real column, the listed values are quadrature nodes. ``attrs["not_filled"]`` lists
-        columns that cannot be filled in: bags of words, and counts whose exposure is missing.
+        The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``lower`` and
+        ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the probability of
+        ``value``, NaN for real numbers. Dates are written as in the table. The distribution holds the ``probability``
+        of each possible value, indexed by row, column and value. For a real column, the listed values are quadrature
+        nodes. ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure
+        is missing.
 
     Raises
     ------
@@ -114,8 +115,8 @@ def fill_in(
     order = sorted(range(len(found)), key=lambda k: places[k][0])
     keys = [places[k][1:] for k in order]
     if answer == "summary":
-        said = [_summary(*found[k], tail) for k in order]
-        frame = pd.DataFrame(said, columns=["value", "probability", "lower", "upper"])
+        said = [_dated(classifier, places[k][2], *_summary(*found[k], tail)) for k in order]
+        frame = pd.DataFrame(said, columns=["value", "lower", "upper", "probability"])
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
         # The index of rows may have duplicates, so a dict would not do.
@@ -126,17 +127,31 @@ def fill_in(
     return frame
 
 
+def _dated(
+    classifier: Classifier, column: Any, value: Any, lower: Any, upper: Any, probability: float
+) -> tuple[Any, ...]:
+    reading = classifier.schema.dates.get(column)
+    if reading is not None and isinstance(value, float):  # A binned column has levels.
+        cells = reading.rounded(np.array([value, lower, upper]), upper - lower < MINUTES)
+        value, lower, upper = reading.written(cells)
+    return value, lower, upper, probability
+
+
+MINUTES = 4.0
+"""Shorter intervals of dates, in days, are shown in minutes."""
+
+
 def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
     values, p = distribution.index.to_numpy(), distribution.to_numpy()
     if family.support.kind in ("levels", "zero_one"):
-        return values[p.argmax()], p.max(), np.nan, np.nan
+        return values[p.argmax()], np.nan, np.nan, p.max()
     if family.support.kind == "counts":
         # A quantile is the first value whose cumulative probability reaches the share.
         lower, median, upper = values[np.searchsorted(p.cumsum(), [tail, 0.5, 1 - tail]).clip(0, len(p) - 1)]
-        return median, distribution[median], lower, upper
+        return median, lower, upper, distribution[median]
     # Half of the mass of a node lies on each side of it.
     lower, median, upper = np.interp([tail, 0.5, 1 - tail], p.cumsum() - p / 2, values)
-    return median, np.nan, lower, upper
+    return median, lower, upper, np.nan
 
 
 @question("to know which cells are odd, given the rest of their rows", "is the model right", "checks")

@@ -10,6 +10,7 @@ import pandas as pd
 from bayesnb.data.targets import codes_of
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.inference.classifier import Classifier, index_of
+from bayesnb.inference.parameters import tables
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data
@@ -31,7 +32,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     -------
     DataFrame (n, ...)
         The label in the column ``y`` (``y_`` if a fitted column is called "y"), then the fitted columns. A binned
-        column holds the names of bins. With ``estimate="predictive"``, the parameters are drawn anew for each row.
+        column holds the names of bins. Dates are written as in the table. With ``estimate="predictive"``, the
+        parameters are drawn anew for each row.
 
     Examples
     --------
@@ -52,7 +54,20 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
         frame = classifier.schema.decode(encoded)
         frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
         parts.append(frame)
-    return pd.concat(parts, ignore_index=True)
+    return _dated(classifier, pd.concat(parts, ignore_index=True))
+
+
+def _dated(classifier: Classifier, frame: pd.DataFrame) -> pd.DataFrame:
+    schema, found = classifier.schema, tables(classifier) if classifier.schema.dates else {}
+    for name, reading in schema.dates.items():
+        if frame[name].dtype.kind != "f":  # A binned column has levels.
+            continue
+        fine = bool((found.get(name, frame[:1]).get("sd", np.ones(1)) < 1).any())
+        column = schema.owner[name]
+        texts = reading.written(reading.rounded(frame[name].to_numpy(float), fine))
+        frame = frame.assign(**{name: pd.Series(texts, frame.index, dtype=object)}).rename(columns={name: column})
+        frame = frame.drop(columns=[*reading.names(column)[1:]])
+    return frame
 
 
 def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:

@@ -108,9 +108,11 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
     return f"{value:.1g}" if 1e-9 < abs(value) < 0.5 * 10.0**-digits else f"{value:z.{digits}f}"
 
 
-def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
-    """Write a number with its interval. By default, the largest number determines the decimal places."""
+def with_interval(value: Any, lower: Any, upper: Any, digits: int | None = None) -> str:
+    """Write a number or date with its interval. By default, the largest number determines the decimal places."""
     numbers = [number for number in (value, lower, upper) if number is not None]
+    if isinstance(value, str):
+        return f"{value} ({lower} to {upper})" if isinstance(lower, str) else value
     if any(np.isnan(numbers)) or lower == upper == value:
         return "—" if value is None or np.isnan(value) else str(written(value))
     digits = digits_of(pd.Series(numbers)) if digits is None else digits

@@ -52,8 +52,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or a class has
-        fewer rows than there are folds. The error is also raised if "loo" is used with a classifier other than
-        BayesianNB or with a ``dependence`` that has exponents. A result of ``with_class_prior`` requires ``cv=None``.
+        fewer rows than there are folds. If "loo" is used with a classifier other than BayesianNB or with a
+        ``dependence`` that has exponents. A result of ``with_class_prior`` requires ``cv=None``.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -172,10 +172,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """Return the class probabilities of held-out rows, and the position of each row's class.
-
-    The probabilities are (row, class).
-    """
+    """The class probabilities of held-out rows, (row, class), and the position of each row's class."""
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     return np.exp(log_proba_of(log_joint)), codes
 

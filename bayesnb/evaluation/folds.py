@@ -142,7 +142,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """If a fitted model has an unknown class, labels that the model has not learned become the unknown class."""
+    """Replace labels that a fitted model has not learned by its unknown class, if it has one."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
@@ -182,7 +182,7 @@ def log_joint_of(clf: Any, X: Any) -> Array:
 
 
 def at_rows(target: Target, rows: Array) -> Target:
-    """Select labels by position."""
+    """Labels by position."""
     return Target(target.codes[rows], target.classes, target.declared)
 
 
@@ -231,7 +231,7 @@ def require_folds(target: Target, cv: Any) -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """Assign each row to a fold by one random number per row; return an int array (row,)."""
+    """The fold of each row, (row,), by one random number per row."""
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
     try:

@@ -1,7 +1,7 @@
 """Compare a method's uncertainty about class probabilities with the exact uncertainty.
 
-On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. Therefore
-both p(c | x, θ) and its exact posterior distribution, given the table and the row, are known.
+On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior, so p(c |
+x, θ) and its exact posterior, given the table and the row, are known.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        Transforms the drawn rows before methods see them, for example by repeating columns. The transformation must be
-        invertible.
+        An invertible transformation of the drawn rows before methods see them, for example by repeating columns.
     true : bool
         Whether the naive Bayes assumption holds for the transformed rows.
     """

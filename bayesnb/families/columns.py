@@ -127,7 +127,7 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Make a table of the distinct values of columns; ``None`` if nearly all values are distinct."""
+    """A table of the distinct values of columns; ``None`` if nearly all values are distinct."""
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
@@ -232,10 +232,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """The ``levels`` of each column, and their weights in each class.
-
-    ``counts`` (class, column, level) holds the weights.
-    """
+    """The ``levels`` of each column, and ``counts``, their weights in each class, (class, column, level)."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]

@@ -101,10 +101,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """For each part, an array (row, column) of the values that this part reads.
-
-        The values that a part does not read are NaN, or -1 for integers.
-        """
+        """For each part, the cells (row, column); NaN, or -1 for integers, if the part does not read the value."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:

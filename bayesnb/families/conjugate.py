@@ -62,9 +62,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
     A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds d to the
-    parameters. The prior's method ``along`` integrates L_d / max L_d over θ. The factor max L_d is moved into h. In the
-    docstrings, "ln h" stands for the sum ln h(x) + ln max L_d. This sum is the log-likelihood of x at the best-fitting
-    θ.
+    parameters, and ``along`` integrates L_d / max L_d over θ. In the docstrings, "ln h" stands for ln h(x) + ln max
+    L_d: the log-likelihood of x at the best-fitting θ.
     """
 
     @abstractmethod

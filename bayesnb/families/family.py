@@ -168,10 +168,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ.
-
-        The result is (row, ...). ``s`` holds quantities without a distribution, such as row lengths.
-        """
+        """Draw one x for each θ, (row, ...). ``s`` holds quantities without a distribution, such as row lengths."""
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -182,10 +179,9 @@ class Family[P: Belief, S: Statistic](ABC):
         """Convert PyMC variables to θ."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """The weights and the offset in log p(x | θ) = offset + weights·φ(x) + g(x).
+        """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        The weights are (class, term); the offset is (class,). The function g is the same for all classes. Raise
-        ``ValueError`` if log p(x | θ) is not linear.
+        The function g is the same for all classes. Raise ``ValueError`` if log p(x | θ) is not linear.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 

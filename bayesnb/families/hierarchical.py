@@ -98,10 +98,10 @@ class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
-    of the strength, strength / (strength + n) has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999).
-    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities.
-    ``strength`` is the prior median of the shrinkage strength, in rows. The default of ``strength`` is the number of
-    levels. With the default strength, equal pooled probabilities give Laplace's rule.
+    of the strength, this weight has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999). ``alpha`` is the
+    positive concentration of each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the prior
+    median of the shrinkage strength, in rows, by default the number of levels. With the default strength, equal pooled
+    probabilities give Laplace's rule.
     """
 
     alpha: Any = 1.0
@@ -126,9 +126,9 @@ class LearnedShares(Declared):
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
-    The level probabilities of each class are shrunk towards pooled probabilities. The shrinkage is stronger if the
-    classes differ little (BDA3 5.3, generalized to K levels). θ is integrated out. With ``together``, ln(strength /
-    median) has the same logistic distribution in all columns, with location ~ Logistic(0, 1) and scale ~ HalfNormal(1).
+    The level probabilities of each class are shrunk towards pooled probabilities, more strongly if the classes differ
+    little (BDA3 5.3, generalized to K levels). θ is integrated out. With ``together``, ln(strength / median) has the
+    same logistic distribution in all columns, with location ~ Logistic(0, 1) and scale ~ HalfNormal(1).
 
     Parameters
     ----------
@@ -137,8 +137,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths. Sharing makes the columns dependent and joins them
-        into one term of the model.
+        Whether columns share the distribution of their strengths, and so are dependent and form one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -165,8 +164,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """The variables are ``pooled`` (column, level) and ``strength`` (column,).
 
-        With ``together``, there are also ``location`` and ``scale``. With ``together``, ln(strength / median) is
-        location + scale × z, to avoid a funnel.
+        With ``together``, there are also ``location`` and ``scale``, and ln(strength / median) is location + scale × z,
+        to avoid a funnel.
         """
         import pymc as pm
 
@@ -310,19 +309,17 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
-    Class means are shrunk towards a common centre. Shrinkage is stronger if a class has few rows or if the classes
-    differ little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the
-    non-centred form of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard
-    deviation between classes is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all
-    columns.
+    Class means are shrunk towards a common centre, more strongly if a class has few rows or if the classes differ
+    little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the non-centred form
+    of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between classes
+    is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all columns.
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether all columns share one learned ``scale``. If true, the columns are dependent and form one term of the
-        model.
+        Whether all columns share one learned ``scale``, and so are dependent and form one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

@@ -24,10 +24,10 @@ from bayesnb.statistics.moments import Scatter, patterns, require_whole
 class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
-    The model is quadratic discriminant analysis, with one covariance per class and the parameters integrated out. The
-    predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
-    missing cells are integrated out. No learned row may be partly missing, because the likelihood of such a row would
-    not be conjugate.
+    The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
+    multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
+    cells are integrated out. No learned row may be partly missing, because the likelihood of such a row would not be
+    conjugate.
 
     Parameters
     ----------

@@ -84,10 +84,9 @@ class Strata:
     """Groups of draws. Within a stratum, shared parameters are nearly equal, so columns are nearly independent.
 
     Given the shared parameters h, such as a common scale of standard deviations, columns are independent. So the
-    predictive of a row is an average over the shared parameters h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo
-    error of the plain average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of
-    each column are averaged within a stratum; the averages are multiplied over columns; and the products are averaged
-    over strata.
+    predictive of a row is an average over h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain
+    average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of each column are
+    averaged within a stratum; the averages are multiplied over columns; and the products are averaged over strata.
     """
 
     members: tuple[Array, ...]

@@ -66,8 +66,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of the column decided the family. If ``inferred`` is true, the counts of columns with only
-        one value are pooled over classes. So a column with only one value changes no class probability.
+        Whether the values of the column decided the family. If ``inferred`` is true, the counts of a column with only
+        one value are pooled over classes, so this column changes no class probability.
 
     Examples
     --------

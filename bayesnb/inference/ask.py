@@ -61,8 +61,8 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The joint distribution of a missing cell and the class, given the other cells of the row.
 
-    Return the values at which the distribution was evaluated, their p(class, value | other cells) as an array (value,
-    class), and the probability that these values miss.
+    Return values of the cell, their p(class, value | other cells) as an array (value, class), and the total probability
+    of all other values.
 
     ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
     the log probability of the other cells of the row.

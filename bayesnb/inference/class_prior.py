@@ -142,8 +142,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed. The change of the
-        log class prior is added to the offsets.
+        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed, and the change of
+        the log class prior is added to the offsets.
 
     Examples
     --------

@@ -332,9 +332,7 @@ def index_of(X: Any) -> pd.Index | None:
 
 
 class FarRowError(ValueError):
-    """A row is too far from all learned rows: its squared distance overflows.
-
-    The overflow begins at a distance of 1e154 standard deviations.
+    """A row is too far from all learned rows: its squared distance overflows at 1e154 standard deviations.
 
     Examples
     --------

@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Six arrays (class, column) of the Normal columns: the peak log density, m, low, scale, a and b."""
+    """Six arrays (class, column) of the Normal columns: peak log density, m, low, scale, a and b."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None

@@ -62,9 +62,7 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """For each new row, count the known rows with a higher score, and those with an equal score.
-
-    A row with a higher score conforms less.
+    """For each new row, count the known rows with a higher score (they conform less) and those with an equal score.
 
     Column c of ``known``, (row, class), is compared with column c of ``new``, (new row, class). ``codes``, (row,), are
     the classes of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
@@ -136,10 +134,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities of each row after its label is removed and one label ``candidate`` is added.
-
-    The result is (row, class).
-    """
+    """Log class probabilities, (row, class), after each row's label is removed and one label ``candidate`` is added."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -165,8 +160,7 @@ class Conformal:
     """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
     ``conformal(clf, X, y)`` returns this object. ``by_class`` is true if the guarantee holds within each class.
-    ``scores``, (row,), are the nonconformities of the known rows. ``scores`` are None for "full", which uses ``data``
-    instead.
+    ``scores``, (row,), are the nonconformities of the known rows, or None for "full", which uses ``data`` instead.
 
     Examples
     --------
@@ -281,13 +275,13 @@ def conformal(
         The known rows. "full" and "loo" require exactly the learned rows. For "split", give held-out rows. Weights must
         be whole numbers.
     by_class : bool
-        For each candidate class, use only known rows of that class (Mondrian). With ``by_class=True``, the guarantee
-        holds within each class.
+        For each candidate class, use only known rows of that class (Mondrian), so that the guarantee holds within each
+        class.
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
-        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out. "loo" is as fast as
-        predicting, but has no guarantee. "split" uses rows that were not learned. The guarantee of "split" is exact,
-        even with a ``dependence``.
+        "full" scores every row by the model of all other rows: its guarantee is exact, but each new row takes two
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out: it is as fast as predicting, but
+        has no guarantee. "split" uses rows that were not learned, and its guarantee is exact, even with a
+        ``dependence``.
 
     Returns
     -------

@@ -80,7 +80,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The largest ln J over the set of priors, and its derivative in the shares t, both (..., row, class)."""
+        """The largest ln J, and its derivative, as in :meth:`f`."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -147,7 +147,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Find the shares t for μ. Return arrays (c, row): whether μ is too small, and the log-odds against class c."""
+        """Find the shares t for μ; return arrays (c, row): whether μ is too small, and the log-odds against class c."""
         low, high = _bisected(lambda t: log_slope(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)

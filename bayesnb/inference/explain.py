@@ -92,7 +92,6 @@ class OneWord:
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
-        """The t above which E[θ_k^(t n)] exists, (cell, class)."""
         belief, n = self._of_words(posterior, x)
         return belief.floor(n, np.zeros(()))
 
@@ -103,7 +102,7 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """Return the posteriors of the word probabilities, (cell, class), and the word counts, (cell, 1)."""
+        """The posteriors of the word probabilities, (cell, class), and the word counts, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 

@@ -175,8 +175,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How many removed rows, how much contamination, or which prior power would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. If a column is neither categorical
-    nor 0/1, rows are removed one by one, and fewer rows may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum; otherwise, rows are removed one by
+    one, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -288,10 +288,7 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """Find the fewest rows whose removal changes the prediction.
-
-    Return these rows, a lower bound on their number, and the new prediction.
-    """
+    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction."""
 
     @cache
     def removal(c: int, k: int) -> Removal:
@@ -349,8 +346,7 @@ def _greedily(
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
     """The smallest ε at which another class ties with the predicted class.
 
-    For the other class, each table entry p becomes (1 - ε) p + ε. For the predicted class, each table entry p becomes
-    (1 - ε) p.
+    Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
     """
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
@@ -368,10 +364,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that changes the prediction if all priors are raised to this power.
-
-    NaN if no power changes the prediction.
-    """
+    """The power nearest to 1 that changes the prediction if all priors are raised to it; NaN if there is none."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

@@ -37,7 +37,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at a point θ. ``rows`` is the number of further rows per class.
+    """Draw the statistic of ``rows``, (class,), further rows per class at a point θ.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
     family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.

@@ -1,4 +1,4 @@
-"""Which columns depend on each other given the class, how strongly, and what to do about it."""
+"""Tests of the independence of columns given the class."""
 
 from __future__ import annotations
 
@@ -170,8 +170,7 @@ def independence(
     Returns
     -------
     Independence
-        The result prints as one sentence of advice. ``pairs`` has a row for each pair of columns, the most dependent
-        first. :func:`bayesnb.plots.independence` draws the result.
+        The result prints as one sentence of advice. :func:`bayesnb.plots.independence` draws the result.
 
     Raises
     ------

@@ -32,10 +32,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """For two classes, return the quantiles of p(class | row, θ) and their Monte Carlo errors.
-
-    The array is (row, class, quantile, 2).
-    """
+    """For two classes, the quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:

@@ -105,8 +105,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     """Estimate which labels are wrong, given fixed class probabilities.
 
     ``probability`` (row,) holds p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The probabilities p_i determine how many labels should be improbable if all
-    labels are correct. If there are more improbable labels than expected, the excess is attributed to wrong labels.
+    some right labels are improbable too. The p_i determine how many improbable labels to expect if all labels are
+    right; the excess is attributed to wrong labels.
 
     Raises
     ------
@@ -211,12 +211,12 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        The rows, with the index of ``X``, the smallest probability first. ``probability`` is p(y_i | x_i, D without row
-        i) of the ``label``, by the chosen estimate. ``suggested`` is the most probable class, with
-        ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the
-        expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two
-        rows. If the expected number is only a rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN.
-        ``attrs["says"]`` states the result as a sentence.
+        The rows, with the index of ``X``. ``probability`` is p(y_i | x_i, D without row i) of the ``label``, by the
+        chosen estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the
+        probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels, and
+        ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two rows. If the expected number is only a
+        rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as
+        a sentence.
 
     Raises
     ------

@@ -68,8 +68,8 @@ def loo(
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights. ``pareto_k``
-    is 0 if the feature was sampled again, and NaN if the cell is missing.
+    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights; it is 0 if the
+    feature was sampled again, and NaN if the cell is missing.
 
     With a ``dependence``, the class prior and all terms exclude the row, but the exponents do not. So the probabilities
     are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by their exponents.

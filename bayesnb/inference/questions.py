@@ -135,7 +135,7 @@ def question[**P, R](
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
     """Register a function ``f(classifier, ...)`` as a question to every fitted model.
 
-    The parameters are the fields of :class:`Question`.
+    See :class:`Question` for the parameters.
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:

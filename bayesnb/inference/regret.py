@@ -73,9 +73,8 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
         The rows to predict; by default 1,000 rows that are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
-        nats. "accuracy": the decrease in the probability of the predicted class. DataFrame: costs as in
-        :meth:`bayesnb.BayesianNB.decide`. If ``costs`` is a DataFrame, the regret is the increase in the expected cost
-        of the decision.
+        nats. "accuracy": the decrease in the probability of the predicted class. DataFrame, as in
+        :meth:`bayesnb.BayesianNB.decide`: the increase in the expected cost of the decision.
 
     Returns
     -------

@@ -93,7 +93,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The lower and the upper ends of the open interval of t on which N(t) exists, as two arrays (row,)."""
+        """The ends of the open interval of t on which N(t) exists, as two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
@@ -139,7 +139,7 @@ class LogOdds:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,), exact. The mean is infinite if one class is impossible, NaN if both classes are."""
+        """E[log-odds], (row,), exact; infinite if one class is impossible, NaN if both classes are."""
         return (self.weights * self._at_origins[1]).sum(0)
 
     @property

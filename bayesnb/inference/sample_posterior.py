@@ -160,7 +160,6 @@ class _Draws:
     arguments: Mapping[str, Any]
 
     def parameters(self, X: Any, y: Any) -> DataTree:
-        """Draws of the parameters as a tree."""
         from xarray import DataTree
 
         from bayesnb.sampling import draws as drawing
@@ -317,7 +316,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Two arrays (chain, draw, row): weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w)."""
+    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

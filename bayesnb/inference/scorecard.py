@@ -132,7 +132,7 @@ class Scorecard:
 
     @property
     def _unexpected_loss(self) -> int:
-        """1 if the log loss is above its expectation, -1 if it is below, and 0 if the two agree."""
+        """1 if the log loss is above its expectation, -1 if below, and 0 if the two agree."""
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         return int(lower - claimed >= TOLERANCE) - int(claimed - upper >= TOLERANCE)
 

@@ -66,7 +66,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If raising the prior to the power s makes a positive parameter 0 or negative. The result would be improper.
+        If raising the prior to the power s makes a positive parameter 0 or negative.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of

@@ -48,8 +48,8 @@ def to_pymc(
           number of rows, but there are no replicated rows and no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
-        labels given the exponents and the terms. The terms are the leave-one-out terms of the rows from which the
-        exponents were learned. The terms are treated as data (a cut posterior, Plummer 2015).
+        labels given the exponents and the leave-one-out terms of the rows from which the exponents were learned. The
+        terms are treated as data (a cut posterior, Plummer 2015).
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
 

@@ -56,8 +56,8 @@ class Reader(ABC):
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance`` holds a uniform random number for each row. These numbers randomize the probability integral
-        transform at values of positive probability.
+        ``chance`` holds a uniform random number for each row, which randomizes the probability integral transform at
+        values of positive probability.
         """
 
 
@@ -320,7 +320,7 @@ class Watch:
         ----------
         X : table
         y : array (row,) or column name, optional
-            Labels. Pass labels either in every update or in none. Rows without a label are skipped.
+            Labels, given either in every update or in none. Rows without a label are skipped.
 
         Examples
         --------
@@ -472,8 +472,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Returns
     -------
     Watch
-        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values. ``alarms`` lists the
-        alarms, earliest first. ``str()`` returns the finding. :func:`bayesnb.plots.watch` draws the watch.
+        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values, ``alarms`` the
+        alarms. ``str()`` returns the finding. :func:`bayesnb.plots.watch` draws the watch.
 
     Raises
     ------
@@ -484,11 +484,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
-    watched. Columns of numbers that are not Poisson, Normal or Log-normal are watched only if learned rows are given.
-    Without learned rows, a column that is wrongly modelled as Normal eventually raises an alarm. To find levels that
-    neither the type nor the family of a column declares, √n of the n learned rows of each class are set aside. Levels
-    absent from the set-aside rows, including new levels, are merged into one level. ``y`` must be true labels, not
-    predicted classes.
+    always watched, other columns of numbers only if learned rows are given. Without learned rows, a column that is
+    wrongly modelled as Normal eventually raises an alarm. To find levels that neither the type nor the family of a
+    column declares, √n of the n learned rows of each class are set aside. Levels absent from the set-aside rows,
+    including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

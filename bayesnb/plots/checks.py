@@ -194,9 +194,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. For each row, the largest change
-        among the classes is taken. A filled marker shows the mean change over rows, a hollow marker the maximum. At
-        most 30 factors are shown, those with the most influential priors.
+        One line per factor of the model, and a last line for all factors together. For the largest change among the
+        classes, a filled marker shows the mean over rows, a hollow marker the maximum. At most 30 factors are shown,
+        those with the most influential priors.
 
     Raises
     ------
@@ -248,13 +248,12 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        The largest number of lines. The lines with the highest peaks are shown.
+        The largest number of lines; lines with the highest peaks are shown.
 
     Returns
     -------
     Figure
-        One line per column and class: the log e-value. At an alarm, the line of a column and class crosses the dashed
-        line.
+        One line per column and class: the log e-value, which crosses the dashed line at an alarm.
 
     Raises
     ------

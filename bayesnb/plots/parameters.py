@@ -33,8 +33,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     Returns
     -------
     Figure
-        One density per class. Priors are dashed. The axis of a panel covers the range of the posteriors, extended by
-        half of this range on each side.
+        One density per class. Priors are dashed. The axis of a panel covers the posteriors, plus half of their range on
+        each side.
 
     Raises
     ------

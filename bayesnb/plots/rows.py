@@ -118,9 +118,9 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     Returns
     -------
     Figure
-        Bars to the right favour the label, and bars to the left favour the other class. Lines are intervals. A missing
-        value has no bar. An infinite contribution reaches the edge of the figure. The text 0/0 marks a value with
-        probability 0 in both classes.
+        Bars to the right favour the label, bars to the left the other class. Lines are intervals. A missing value has
+        no bar. An infinite contribution reaches the edge of the figure. The text 0/0 marks a value with probability 0
+        in both classes.
 
     Raises
     ------

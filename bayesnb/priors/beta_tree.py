@@ -43,7 +43,7 @@ MIXED = "a tree whose nodes may stop is a mixture of many densities, whose mode 
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum ``cells`` (..., cell) over the left half and over the right half of each node. Both sums are (..., node)."""
+    """Sum ``cells`` (..., cell) over the left half and over the right half of each node: two arrays (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:

@@ -150,9 +150,8 @@ def mass_of_new_class(rows: Array) -> float:
 class WithUnknown:
     """The prior of the known classes and of one unknown class, which represents all classes without rows.
 
-    The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the concentration
-    of the unknown class is chosen so that the posterior mean of the probability of this class is ``mass`` (Pitman
-    1996).
+    The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior mean
+    of the unknown class's probability is ``mass`` (Pitman 1996).
 
     Parameters
     ----------
@@ -214,7 +213,7 @@ def of_known_classes(prior: LabelPrior) -> LabelPrior:
 
 
 def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
-    """Return the class prior with an unknown class added.
+    """The class prior with an unknown class added.
 
     Parameters
     ----------

@@ -17,8 +17,7 @@ class CommonDraws:
 
     ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
     of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
-    ``columns`` holds a pair for each column: an integer that identifies the feature, and the position of the column in
-    this feature.
+    ``columns`` holds a pair per column: an integer that identifies its feature, and its position in this feature.
     """
 
     draws: int
@@ -28,7 +27,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """Return a copy for the part ``key`` of the drawn quantity. Different parts have independent random numbers."""
+        """A copy for the part ``key`` of the drawn quantity; different parts have independent random numbers."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

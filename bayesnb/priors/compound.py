@@ -83,8 +83,7 @@ class AllOf(Compound):
 class OneOf(Compound):
     """Exactly one part, which is unknown, generates all values of a class and column.
 
-    The posterior weight of a part is proportional to its prior weight times its evidence. If a part did not generate
-    the values, the posterior of its θ is the prior. In PyMC, the unknown part is summed out.
+    If a part did not generate the values, the posterior of its θ is the prior. In PyMC, the unknown part is summed out.
 
     Parameters
     ----------
@@ -141,8 +140,8 @@ class OneOf(Compound):
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part generates the values | parameters of all parts, data), (..., class, column, part).
 
-        The probability is proportional to the posterior weight of the part times (posterior density / prior density) of
-        the part's parameters.
+        This probability is proportional to the part's posterior weight times (posterior density / prior density) of the
+        part's parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]

@@ -59,7 +59,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check that typical rows are finite, and that ``n`` is positive; return the rows as numbers."""
+    """Typical rows as numbers; raise an error unless they are finite and ``n`` is positive."""
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
         raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")

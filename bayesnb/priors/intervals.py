@@ -44,7 +44,7 @@ class Nodes:
     """Nodes for integrals over μ and λ of one class and column.
 
     At each λ, ``low`` (λ,) is the first node in μ, and ``step`` (λ,) is the distance between nodes in μ.
-    ``log_weight``, (λ, μ), holds logarithms of weights that sum to 1. ``log_total`` is the logarithm of the integral.
+    ``log_weight``, (λ, μ), holds logarithms of weights that sum to 1. ``log_total`` is the log integral.
     """
 
     log_sd: Array
@@ -67,9 +67,9 @@ class Nodes:
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
-        """Draw μ and λ, given the log weight of each node and the uniform random numbers ``u`` (3, draw).
+        """Draw μ and λ, given log weights of the nodes, (λ, μ), and uniform random numbers ``u``, (3, draw).
 
-        The log weights are an array (λ, μ). Between nodes, the logarithm of the density is interpolated linearly.
+        Between nodes, the logarithm of the density is interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -151,7 +151,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """For each λ: lower and upper bounds in μ, and the approximate log integral between these bounds."""
+        """For each λ: lower and upper bounds in μ, and the approximate log integral between them."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):

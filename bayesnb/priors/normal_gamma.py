@@ -161,10 +161,9 @@ class UnknownPrecision(Located):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalGamma(UnknownPrecision):
-    """The mean μ and precision τ of a Normal: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
+    """The conjugate prior of the mean μ and precision τ of a Normal: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    A NormalGamma is the conjugate prior of a Normal whose mean and precision are unknown (Murphy 2007, section 3; BDA3
-    3.3).
+    See Murphy 2007, section 3, and BDA3 3.3.
 
     Parameters
     ----------
@@ -218,8 +217,8 @@ class NormalGamma(UnknownPrecision):
         """The unit information prior with three learned factors.
 
         One factor multiplies κ, one multiplies both a and b, and one multiplies only b. All columns of a feature share
-        the three factors, which are estimated from the evidence. The hyperprior of the logarithm of each factor is
-        Normal(0, 1).
+        the factors, which are estimated from the evidence. The hyperprior of the logarithm of each factor is Normal(0,
+        1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 

@@ -28,11 +28,10 @@ MOST = 1e6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalWishart(UnknownPrecision):
-    """A multivariate Normal's mean μ and precision Λ: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
+    """The conjugate prior of a multivariate Normal: Λ ~ Wishart(ν, Ψ⁻¹) and μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    A NormalWishart is the conjugate prior of d numbers whose mean and covariance are unknown (BDA3 3.6; Murphy 2007,
-    section 8). The predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is
-    NormalGamma(m, κ, dof / 2, Ψ / 2).
+    See BDA3 3.6, and Murphy 2007, section 8. For d columns, the predictive Student-t has dof = ν - d + 1 degrees of
+    freedom. The marginal prior of a column is NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Simulation-based calibration of a configured model.
 
 Each simulation draws true parameters from the prior, rows given these parameters, and posterior draws given these rows.
-If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
-Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based
-calibration).
+If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts et al.
+2018, arXiv 1804.06788).
 """
 
 from __future__ import annotations
@@ -101,9 +100,8 @@ class Calibration:
     def plot(self) -> Figure:
         """Plot the ECDF of the ranks minus the uniform CDF, one panel per quantity.
 
-        The posterior is too narrow if the line is first above and then below 0. The posterior is too wide if the line
-        is first below and then above 0. The posterior is shifted if the line stays on one side of 0. ArviZ marks
-        unlikely points and shows p-values.
+        The posterior is too narrow if the line is first above and then below 0, too wide if the line is first below and
+        then above 0, and shifted if the line stays on one side of 0. ArviZ marks unlikely points and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -138,8 +136,8 @@ def calibrate(
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation that is 0.6 times the correct value. 1,000 simulations usually detect a posterior standard
-        deviation that is 0.8 times the correct value.
+        standard deviation of 0.6 times the correct value, and 1,000 simulations usually detect one of 0.8 times the
+        correct value.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.
@@ -167,9 +165,8 @@ def calibrate(
     Notes
     -----
     The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
-    ignores the data would appear calibrated (Modrák et al. 2023, Simulation-based calibration checking for Bayesian
-    computation: the choice of test quantities shapes sensitivity). "nuts" uses every tenth draw. "gibbs" runs one chain
-    per draw, and uses the last state of the chain.
+    ignores the data would appear calibrated (Modrák et al. 2023, arXiv 2211.02383). "nuts" uses every tenth draw.
+    "gibbs" runs one chain per draw, and uses the last state of the chain.
 
     Examples
     --------
@@ -216,7 +213,7 @@ class Simulator:
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
         """The simulator of a fitted model. The priors of the model must be proper.
 
-        If class probabilities are frequencies of the learned labels, all simulations use the same class probabilities.
+        If class probabilities are frequencies of the learned labels, all simulations use these frequencies.
         """
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)

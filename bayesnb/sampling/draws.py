@@ -89,8 +89,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
-    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the first of these
-    draws are returned, in the group "posterior". The draws of a sampled feature come from its chains; if there are too
+    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the group
+    "posterior" holds the first of these draws. The draws of a sampled feature come from its chains; if there are too
     few draws, they are resampled.
     """
     blocks = layout.blocks(posterior.fitted)

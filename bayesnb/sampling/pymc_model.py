@@ -92,7 +92,7 @@ def label_variable(posterior: Posterior) -> Any:
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add the variables of a block to the open model; return the variables, each with a column axis."""
+    """Add the variables of a block to the open model, and return them with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -149,7 +149,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
 def _observe_joint(
     posterior: Posterior, blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array
 ) -> None:
-    """Observe a single variable ``y``. The log density of ``y`` at row i is log p(x_i, y_i | θ)."""
+    """Observe a single variable ``y``, whose log density at row i is log p(x_i, y_i | θ)."""
     # As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
     # classes given the columns.
     import pymc as pm

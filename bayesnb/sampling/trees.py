@@ -1,6 +1,6 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-ArviZ 1 needs a single array in ``log_likelihood``. ArviZ 1 looks up every variable of ``observed_data`` in
+ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
 ``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
 the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds these three groups for
 each column. The subtree ``joint`` holds log p(x, y | θ).

@@ -37,7 +37,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
-    Concatenation along the column axis also joins level names. All other fields come from the first part.
+    Along the column axis, level names are joined too. All other fields come from the first part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):

@@ -15,7 +15,6 @@ import bayesnb as nb
 from bayesnb import BayesianNB, ByType, Gaussian, NormalGamma, NormalWishart, load
 from bayesnb.errors import ImproperError
 from bayesnb.families import MultivariateGaussian
-from bayesnb.families.family import left_out_of_all
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
 from bayesnb.statistics.membership import Labels
@@ -187,7 +186,7 @@ def test_leave_one_out_takes_the_row_out_of_the_shared_covariance_too():
     clf = BayesianNB(MultivariateGaussian(NormalWishart.shared(6.0))).fit(X, y, sample_weight=weight)
     family, s, prior = MultivariateGaussian(), clf.classifier_.statistics.features["x"], clf.posterior_.prior["x"]
     labels = Labels(y, weight, 3)
-    found = left_out_of_all(family, clf.posterior_.features["x"], s, X, labels)
+    found = family.left_out_of_all(clf.posterior_.features["x"], s, X, labels)
     assert not found[5].any()
     for i in np.setdiff1d(range(21), 5):
         rest = Scatter.of(np.delete(X, i, 0), labels[np.delete(np.arange(21), i)])

@@ -12,7 +12,7 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import class_of, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, load, opened_for
+from bayesnb.cli.sources import fitted, opened_for
 from bayesnb.wording import at_row, counted_from
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def watch(
     clf, target = load_model(model, target=target)
     rows = (None, None)
     if learned is not None:
-        rows = load(opened_for(clf, learned, format, target), target)
+        rows = opened_for(clf, learned, format, target).load(target)
     table = opened_for(clf, new, format, target)
-    X, y = load(table, target) if target in table.names else (table.frame(), None)
+    X, y = table.load(target) if target in table.names else (table.frame(), None)
     found = checks.watch(clf, *rows, level, random_state).update(learned_columns(X, clf), y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
@@ -178,7 +178,7 @@ def _command(name: str) -> click.Command:
         question = asked()[name]
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
-        X, y = load(table, target) if "y" in question.options else (table.frame(), None)
+        X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= {} if y is None else {"y": y}
         found = question.function(clf, learned_columns(X, clf), **given)
         frame = flat(table_of(question, found))

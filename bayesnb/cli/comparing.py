@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.cli import options
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of
-from bayesnb.cli.settings import Settings, advised, fit_command
+from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
@@ -88,7 +88,7 @@ def compare(
 
         say("drawing further rows")
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
-    chosen = advised(settings, (remark for remark in learned.remarks if remark.drop))
+    chosen = settings.advised(remark for remark in learned.remarks if remark.drop)
     left_out = ", ".join(repr(column) for column in chosen.drop if column not in settings.drop)
     chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
-from bayesnb.cli.settings import Settings, advised, fit_command
-from bayesnb.cli.sources import opened, watched
+from bayesnb.cli.settings import Settings, fit_command
+from bayesnb.cli.sources import opened
 from bayesnb.wording import Message
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def inspect(
     target = table.own_target if target is None else target
     odd = table.unreadable([target, settings.weight])
     table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
-    passing, sample = watched(table)
+    passing, sample = table.watched()
     asked = EstimatorParameters(
         unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None, "unknown": None}
     )
@@ -58,7 +58,7 @@ def inspect(
     if target is not None:
         about |= {"target": target} | ({"without a class": summary.blank} if summary.blank else {})
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
-    marks, settings = marks_of(seen), advised(settings, seen)
+    marks, settings = marks_of(seen), settings.advised(seen)
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
     more = {
         "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],

@@ -11,7 +11,7 @@ from bayesnb.cli.outputs import is_picture, require_output, save_picture, write_
 from bayesnb.cli.printing import print_answer
 from bayesnb.cli.rows import load_model
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, load, opened_for
+from bayesnb.cli.sources import fitted, opened_for
 from bayesnb.cli.terminal import say, warn
 from bayesnb.wording import nearest
 
@@ -51,7 +51,7 @@ def score(
             f"{table.name} has no column {target!r}, so there is no true class to score against; {hint} "
             "bayesnb predict needs no classes"
         )
-    X, y = load(table, target)
+    X, y = table.load(target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")
     for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)

@@ -12,7 +12,7 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, read_model, save_model
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.sources import opened, opened_for, target_of, watched, with_dependence
+from bayesnb.cli.sources import opened, opened_for, with_dependence
 from bayesnb.cli.terminal import say, warn
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def fit(
     require_output(output, "model", [data], is_model, force)
     parameters = settings.parameters()
     table = opened(data, format, settings, () if target is None else (target,))
-    target = target_of(table, target)
+    target = table.target_of(target)
     for column, spec in settings.features().items():
         if not isinstance(spec, tuple) and not any(may_be_of(column, name) for name in table.names):
             table.require(column, "--feature")
     # The labels of a class prior stay text until the classes are known.
     by_text = {"unknown": None} | ({"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {})
     asked = learning.EstimatorParameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
-    passing, sample = watched(table)
+    passing, sample = table.watched()
     if settings.dependence == "none":
         summary, drawn = engines.summary(asked, passing, target, settings.weight), None
     else:

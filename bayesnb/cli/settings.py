@@ -100,6 +100,23 @@ class Settings:
             "unknown": self.unknown,
         }
 
+    def advised(self, remarks: Iterable[Remark]) -> Settings:
+        """The settings, changed as the findings in ``remarks`` advise."""
+        remarks = [remark for remark in remarks if str(remark.column) != self.weight]
+        drop = dict.fromkeys([*self.drop, *(str(remark.column) for remark in remarks if remark.drop)])
+        given = {} if self.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in self.feature}
+        joint = {column for spec in self.features().values() if isinstance(spec, tuple) for column in spec[1]}
+        for remark in remarks:
+            column = str(remark.column)
+            if self.of_all or not remark.families or remark.asks or column in drop or column in joint:
+                continue
+            if (family := remark.families[0]) == "missing":
+                given[column] = f"missing:{given[column]}" if column in given else family
+            else:
+                given.setdefault(column, family)
+        feature = self.feature if self.of_all else tuple(f"{column}={said}" for column, said in given.items())
+        return replace(self, drop=tuple(drop), feature=feature)
+
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
         """The schema and the families, with the priors that ``--m`` sets."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
@@ -252,21 +269,3 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
     words += [] if estimate == "predictive" else ["--estimate", estimate]
     stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data.rstrip("/\\"))[-1].split(".")[0]).strip("-") or "table"
     return shlex.join([*words, "-o", f"{stem}.bayesnb"])
-
-
-def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
-    """The settings, changed as the findings in ``remarks`` advise."""
-    remarks = [remark for remark in remarks if str(remark.column) != settings.weight]
-    drop = dict.fromkeys([*settings.drop, *(str(remark.column) for remark in remarks if remark.drop)])
-    given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.feature}
-    joint = {column for spec in settings.features().values() if isinstance(spec, tuple) for column in spec[1]}
-    for remark in remarks:
-        column = str(remark.column)
-        if settings.of_all or not remark.families or remark.asks or column in drop or column in joint:
-            continue
-        if (family := remark.families[0]) == "missing":
-            given[column] = f"missing:{given[column]}" if column in given else family
-        else:
-            given.setdefault(column, family)
-    feature = settings.feature if settings.of_all else tuple(f"{column}={said}" for column, said in given.items())
-    return replace(settings, drop=tuple(drop), feature=feature)

@@ -80,6 +80,41 @@ class Opened:
         whole = self.embedded if self.file is None else readers.frame(self.file)
         return whole.drop(columns=list(self.settings.drop))
 
+    def target_of(self, target: str | None) -> str:
+        """The name of the class column."""
+        if target is None:
+            has = ""
+            with contextlib.suppress(ValueError, OSError):
+                if (own := self.own_target) is not None:
+                    return own
+                has = f"; {self.name} has {self.names[:30]}"
+            raise click.UsageError(f"name the column that holds the class with --target{has}")
+        self.require(target, "--target")
+        return target
+
+    def load(self, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
+        """Read a table into memory, without the rows that have no label."""
+        target = self.target_of(target)
+        frame = self.frame()
+        if target not in frame.columns:
+            raise click.UsageError(f"--drop {target}: the class cannot be left out")
+        unlabelled = frame[target].isna()
+        if unlabelled.all():
+            raise ValueError(
+                f"column {target!r} of {self.name} is missing in every row: there is nothing to learn from"
+            )
+        if unlabelled.any():
+            say(f"{int(unlabelled.sum())} rows without a class are left out")
+            frame = frame[~unlabelled]
+        return frame.drop(columns=target), frame[target]
+
+    def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:
+        """Return the parts of a table, and a function that samples its rows once all parts have been read."""
+        from bayesnb.data.rows import drawn
+        from bayesnb.findings import LOOKED_AT
+
+        return drawn(self.tables(), LOOKED_AT, seed=0)
+
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
         """Remarks about columns whose type no family supports, such as lists in Parquet."""
         from bayesnb.findings import Remark
@@ -147,34 +182,6 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     return found
 
 
-def target_of(table: Opened, target: str | None) -> str:
-    """The name of the class column."""
-    if target is None:
-        has = ""
-        with contextlib.suppress(ValueError, OSError):
-            if (own := table.own_target) is not None:
-                return own
-            has = f"; {table.name} has {table.names[:30]}"
-        raise click.UsageError(f"name the column that holds the class with --target{has}")
-    table.require(target, "--target")
-    return target
-
-
-def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-    """Read a table into memory, without the rows that have no label."""
-    target = target_of(table, target)
-    frame = table.frame()
-    if target not in frame.columns:
-        raise click.UsageError(f"--drop {target}: the class cannot be left out")
-    unlabelled = frame[target].isna()
-    if unlabelled.all():
-        raise ValueError(f"column {target!r} of {table.name} is missing in every row: there is nothing to learn from")
-    if unlabelled.any():
-        say(f"{int(unlabelled.sum())} rows without a class are left out")
-        frame = frame[~unlabelled]
-    return frame.drop(columns=target), frame[target]
-
-
 @dataclass(frozen=True, eq=False)
 class FittedTable:
     """A table, the model fitted to it, the findings about its columns, and the result of ``check``."""
@@ -205,7 +212,7 @@ def fitted(
     from bayesnb.data.targets import read_target
 
     table = opened(data, format, settings, () if target is None else (target,))
-    X, y = load(table, target)
+    X, y = table.load(target)
     say(f"{table.name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
     whole, weight = X.assign(**{str(y.name): y}), None
     if settings.weight is not None:
@@ -265,11 +272,3 @@ def _times(weight: pd.Series) -> pd.Series:
             "whole numbers here; bayesnb fit takes any"
         )
     return weight.astype(int)
-
-
-def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the parts of a table, and a function that samples its rows once all parts have been read."""
-    from bayesnb.data.rows import drawn
-    from bayesnb.findings import LOOKED_AT
-
-    return drawn(table.tables(), LOOKED_AT, seed=0)

@@ -15,7 +15,7 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_predictions, require_output, write_text
 from bayesnb.cli.rows import class_of, load_model
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import load, opened, opened_for
+from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def split(
     text = table.file is not None and bool(table.file.layouts)
     if text:
         table = opened(data, replace(format, text=tuple(table.names)), Settings(), () if target is None else (target,))
-    X, y = load(table, target)
+    X, y = table.load(target)
     frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
     frame = frame[[name for name in table.names if name in frame]]
     drawn = drawn_by_content(frame, y, test_share, split_seed)

@@ -17,10 +17,10 @@ from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, 
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.compound import Hurdle
-from bayesnb.families.family import Family, left_out_of_all
+from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
-from bayesnb.model.order import Order, size
+from bayesnb.model.order import Order
 from bayesnb.priors import Array
 from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.statistics.membership import Labels
@@ -114,7 +114,7 @@ def chosen(
     table, target, weight = table.rows(target.labelled), target.rows(target.labelled), weight[target.labelled]
     specs, most = others | dict.fromkeys(columns, Gaussian()), max(one.rows for one in columns.values())
     schema, labels = Schema.infer(table, specs, "missing", weight), Labels(target.codes, weight, len(target.classes))
-    if size(labels) > most:
+    if labels.size > most:
         schema, data = schema.read(table, learn=True)
         some, own = Order.under(schema.model(label), data, labels).drawn(labels, most, 0)
         table, target, weight = table.rows(np.asarray(some)), target.rows(some), own.weight
@@ -172,7 +172,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             s = own.statistic(x[:, None], labels)
             prior = own.priors(s, named)
             believed = own.update(prior, s)
-            terms = left_out_of_all(own, believed, s, x[:, None], _once(labels))
+            terms = own.left_out_of_all(believed, s, x[:, None], _once(labels))
             # Cells placed by the column depend on the rows, and a probability at 0 is not comparable with a density.
             compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan

@@ -167,6 +167,10 @@ class Feature:
             return Bag(x, self.columns)
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
+    def impossible(self, x: Array) -> Array:
+        """Which finite numbers are impossible under a family chosen from the first rows, such as 0 under LogNormal."""
+        return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
+
     def decode(self, x: Array) -> dict[Any, Any]:
         """Convert encoded columns, (row, column), to {name: values}. Exposures are 1."""
         if self.text is not None:
@@ -221,11 +225,6 @@ def _require_whole(feature: Feature, x: Array) -> None:
         row, column = gap
         said = "column {column!r} is missing in row {row}, where other columns of its block have values: {partly}"
         raise RefusedError(said, column=feature.columns[column], row=row, partly=PARTLY_MISSING)
-
-
-def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen from the first rows; for example, 0 under LogNormal."""
-    return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -403,7 +402,7 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return x
     if unseen in ("missing", "new") and feature.guessed:
-        x = np.where(impossible(feature, x), np.nan, x)
+        x = np.where(feature.impossible(x), np.nan, x)
     if support in NUMBERS:
         require_ordinary(feature.columns, x)
     if accepts is REALS:

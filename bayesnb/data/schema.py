@@ -30,7 +30,7 @@ from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import united
-from bayesnb.families.family import Family, prior_text
+from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.priors.class_prior import LabelPrior, WithUnknown
@@ -379,7 +379,7 @@ class Schema:
                 {
                     "feature": name,
                     "family": feature.family.title,
-                    "prior": f"{prior_text(family)}{learned and f', learned: {learned}'}",
+                    "prior": f"{family.prior_text}{learned and f', learned: {learned}'}",
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesnb.data.amounts import is_float
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, impossible
+from bayesnb.data.encoders import Feature
 from bayesnb.data.readings import MOST_SPELLED, alike_in, no_numbers_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -73,7 +73,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
     for name in feature.columns:
         if (held := place.get(name, name)) in table.place:
             x = table.column(held).reals()
-            if (wrong := impossible(feature, x)).any():
+            if (wrong := feature.impossible(x)).any():
                 found[name] = Counter(x[wrong].tolist())
     return found
 

@@ -22,7 +22,7 @@ from bayesnb.dependence.forests import Shared
 from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
-from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
+from bayesnb.dependence.pairs import Axis, PairCounts, selected
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
@@ -31,7 +31,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
-from bayesnb.model.order import Order, size
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
@@ -210,6 +210,26 @@ class Grid:
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
 
+    def searched(self) -> list[tuple[int, int]]:
+        """Return all pairs of columns; raise an error if the grid has too many columns."""
+        if len(self) > MOST_COLUMNS:
+            raise NoExponentsError(
+                f"{len(self)} columns have {len(self) * (len(self) - 1) // 2} pairs, and at most {MOST_COLUMNS} "
+                "columns are searched for pairs; name those that may depend on each other, pairs=((first, second), "
+                '...), or use dependence="weighted"'
+            )
+        return list(combinations(range(len(self)), 2))
+
+    def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
+        """Count the rows in the cells of pairs of columns at ``depth``."""
+        sizes = [*(axis.size for axis in self.axes(depth)), 1]
+        parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
+        for cut in slices(len(labels)) if which else ():
+            own = labels[cut]
+            codes = self.coarser(self.codes(part_of(data, cut), len(own)), depth)
+            parts.append(PairCounts.of(np.append(codes, np.zeros_like(codes[:1]), 0), sizes, which, own))
+        return reduce(add, parts)
+
     def names(self, called: Sequence[Any]) -> list[Any]:
         """The names of the columns. ``called`` holds the names of all pieces (see :func:`pieces`)."""
         return [called[term] for term in self.terms]
@@ -377,8 +397,8 @@ class Cells:
         if isinstance(spec.pairs, int):
             # An average omits the pairs instead of raising an error.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
-            every = searched(grid) if few else []
-            factors = log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH))
+            every = grid.searched() if few else []
+            factors = grid.counted(data, labels, every, SCREEN_DEPTH).log_bayes_factors()
             pairs = [every[k] for k in selected(factors, spec.pairs)]
         else:
             pairs = _named(spec.pairs, grid.names(names(posterior)))
@@ -392,7 +412,7 @@ class Cells:
                 ranks = grid.ranks(codes)
                 grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, order, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
-        near = spec.kernel and len(grid) > 0 and size(labels) <= MOST_ROWS
+        near = spec.kernel and len(grid) > 0 and labels.size <= MOST_ROWS
         return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
 
     @property
@@ -418,8 +438,8 @@ class Cells:
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
         """Count the rows in the cells. The model of ``posterior`` determines which columns are Gaussian."""
-        shapes = counted(self.grid, data, labels, self.alone, DEPTH)
-        pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
+        shapes = self.grid.counted(data, labels, self.alone, DEPTH)
+        pairs = self.grid.counted(data, labels, self.pairs, PAIR_DEPTH)
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
@@ -539,37 +559,15 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
         yield place[pair[0]], place[pair[1]]
 
 
-def searched(grid: Grid) -> list[tuple[int, int]]:
-    """Return all pairs of columns; raise an error if the grid has too many columns."""
-    if len(grid) > MOST_COLUMNS:
-        raise NoExponentsError(
-            f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
-            "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
-            'dependence="weighted"'
-        )
-    return list(combinations(range(len(grid)), 2))
-
-
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
     """The columns that forests may connect: all columns, or the columns with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
-    every = searched(grid)
+    every = grid.searched()
     largest = np.full(len(grid), -np.inf)
-    for (i, j), factor in zip(every, log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH)), strict=True):
+    for (i, j), factor in zip(every, grid.counted(data, labels, every, SCREEN_DEPTH).log_bayes_factors(), strict=True):
         largest[[i, j]] = np.maximum(largest[[i, j]], factor)
     return grid.only(sorted(np.argsort(-largest, kind="stable")[:MOST_OF_FORESTS].tolist()))
-
-
-def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """Count the rows in the cells of pairs of columns at ``depth``."""
-    sizes = [*(axis.size for axis in grid.axes(depth)), 1]
-    parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
-    for cut in slices(len(labels)) if which else ():
-        own = labels[cut]
-        codes = grid.coarser(grid.codes(part_of(data, cut), len(own)), depth)
-        parts.append(PairCounts.of(np.append(codes, np.zeros_like(codes[:1]), 0), sizes, which, own))
-    return reduce(add, parts)
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:

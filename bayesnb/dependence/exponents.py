@@ -244,6 +244,11 @@ class Exponents:
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
 
+    @property
+    def name(self) -> DependenceName | Exponents:
+        """The name of a specification, or the specification itself if it has no name."""
+        return next((name for name, known in NAMED.items() if self == known), self)
+
     def offset_cells(self, cells: int, n_classes: int, rows: float) -> int:
         """Number of cells with offsets; 0 if there would be more offsets than rows, or more than ``MOST_OFFSETS``."""
         few = self.offsets == "cell" and cells * n_classes <= min(MOST_OFFSETS, rows)
@@ -282,11 +287,6 @@ def named(dependence: Any) -> Exponents:
         said = f"Expected dependence to be None, one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
         raise ValueError(said + meant(dependence, NAMED))
     return NAMED[dependence]
-
-
-def name_of(spec: Exponents) -> DependenceName | Exponents:
-    """The name of a specification, or the specification itself if it has no name."""
-    return next((name for name, known in NAMED.items() if spec == known), spec)
 
 
 OWN, CELLS, SLOPES = "classes", "cells", "slopes"

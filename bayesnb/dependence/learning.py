@@ -22,7 +22,7 @@ from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, temp
 from bayesnb.dependence.terms import TermSet
 from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
-from bayesnb.model.order import Order, size
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.progress import Progress, counted
 from bayesnb.statistics.membership import Labels
@@ -160,7 +160,7 @@ class _Learning:
         blocks = terms.in_blocks(n, n_classes, len(called))
         held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
         sample = None
-        if size(labels) > 2 * SAMPLE:
+        if labels.size > 2 * SAMPLE:
             some, few_labels = self.order.drawn(labels, SAMPLE, spec.random_seed)
             sample = replace(rows(some), weight=few_labels.weight)
 

@@ -48,6 +48,10 @@ class Axis:
         return np.repeat(blocks.sum(axis + 1), width, axis)
 
 
+ROWS_OF_PRIOR = 4.0
+"""Strength, in rows, of the prior of the cells of a pair."""
+
+
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
     """Weight of the rows in each pair of cells, per class.
@@ -79,45 +83,40 @@ class PairCounts(Statistic):
         parts = np.split(self.counts, np.cumsum([a * b for a, b in shapes], dtype=int), axis=1)
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=False)]
 
+    def log_bayes_factors(self, by_class: bool = False) -> Array:
+        """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-ROWS_OF_PRIOR = 4.0
-"""Strength, in rows, of the prior of the cells of a pair."""
+        Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean of a pair of cells is
+        the product of their frequencies, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence,
+        each margin has the Dirichlet prior that follows from the prior of the cells. The evidences of dependence and of
+        independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
+        If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
+        between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
+        cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each
+        class. For columns of K and L cells, the mean Bayes factor of one class over all permutations is nearly exp((1 -
+        1/K)(1 - 1/L)/2). Good (1976) and Canfield and McKay (2010) treat the case of equal margins.
+        """
 
-def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
+        def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
+            alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
+            known = np.where(alpha > 0, alpha, 1.0)
+            cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
+            return cells.sum((1, 2)) - (gammaln(rows + seen.sum(2)) - gammaln(rows)).sum(1)
 
-    Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean of a pair of cells is the
-    product of their frequencies, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence, each
-    margin has the Dirichlet prior that follows from the prior of the cells. The evidences of dependence and of
-    independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
-
-    If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
-    between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
-    cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each class.
-    For columns of K and L cells, the mean Bayes factor of one class over all permutations is nearly exp((1 - 1/K)(1 -
-    1/L)/2). Good (1976) and Canfield and McKay (2010) treat the case of equal margins.
-    """
-
-    def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
-        alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
-        known = np.where(alpha > 0, alpha, 1.0)
-        cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
-        return cells.sum((1, 2)) - (gammaln(rows + seen.sum(2)) - gammaln(rows)).sum(1)
-
-    found, every = np.zeros(len(counts.pairs)), counts.each()
-    for places in alike([each.shape for each in every]).values():
-        each = np.stack([every[k] for k in places])
-        margins = [each.sum(3), each.sum(2)]
-        a, b = (shares_of(margin if by_class else margin.sum(1, keepdims=True)) for margin in margins)
-        k, l = (np.maximum((q > 0).sum(2), 1.0) for q in (a, b))  # noqa: E741
-        rows = k * l if by_class else np.full_like(k, ROWS_OF_PRIOR)
-        scale = rows[:, :, None]
-        joint = log_evidence((scale * a)[:, :, :, None] * b[:, :, None], each, rows)
-        mean = ((1 - 1 / k) * (1 - 1 / l)).sum(1) / 2 if by_class else 0.0
-        alone = log_evidence(scale * a, margins[0], rows) + log_evidence(scale * b, margins[1], rows)
-        found[places] = np.where(each.any((1, 2, 3)), joint - alone - mean, 0.0)
-    return found
+        found, every = np.zeros(len(self.pairs)), self.each()
+        for places in alike([each.shape for each in every]).values():
+            each = np.stack([every[k] for k in places])
+            margins = [each.sum(3), each.sum(2)]
+            a, b = (shares_of(margin if by_class else margin.sum(1, keepdims=True)) for margin in margins)
+            k, l = (np.maximum((q > 0).sum(2), 1.0) for q in (a, b))  # noqa: E741
+            rows = k * l if by_class else np.full_like(k, ROWS_OF_PRIOR)
+            scale = rows[:, :, None]
+            joint = log_evidence((scale * a)[:, :, :, None] * b[:, :, None], each, rows)
+            mean = ((1 - 1 / k) * (1 - 1 / l)).sum(1) / 2 if by_class else 0.0
+            alone = log_evidence(scale * a, margins[0], rows) + log_evidence(scale * b, margins[1], rows)
+            found[places] = np.where(each.any((1, 2, 3)), joint - alone - mean, 0.0)
+        return found
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:

@@ -29,7 +29,6 @@ from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
-from bayesnb.families.family import left_out_of_all
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
@@ -73,7 +72,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
         if piece.feature in sampled:
             return sampled[piece.feature].log_predictive[:, :, piece.column or 0]
         s = posterior.statistics.features[piece.feature]
-        return left_out_of_all(piece.family, piece.believed, s, x, labels)
+        return piece.family.left_out_of_all(piece.believed, s, x, labels)
 
     return _of_columns(posterior, data, len(labels), own)
 

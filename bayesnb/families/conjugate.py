@@ -110,6 +110,41 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         If all columns of a row share one θ, each observation is a whole row, and ``column`` is empty.
         """
 
+    def tallies(self, x: Column, members: Labels) -> Iterator[Tally]:
+        """Divide rows into ``Tally`` objects."""
+        table = self.table(x)
+        if table is not None:
+            lines = table.values.shape[0]
+            yield Tally(table.values, None, members.table(table.codes, lines))
+            return
+        for cut in slices(len(members)):
+            yield Tally(x[cut], members[cut], None)
+
+    def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
+        """For each block of rows, yield the weight, Σ d, and the maximum log-likelihood over θ."""
+        # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the
+        # loss from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
+        for tally in self.tallies(x, members):
+            seen = present(tally.x)
+
+            def cells(value: Array, seen: Array = seen) -> Array:
+                return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)
+
+            with np.errstate(all="ignore"):
+                said, log_h = self.said(tally.x)
+                d = [cells(v) for v in said]
+                totals = [tally.totals(v) for v in d]
+
+                best = self.conjugate.best(*totals)
+
+                def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
+                    value = -self.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
+                    # A class without rows has no best θ, and adds nothing.
+                    return np.where(seen & np.isfinite(value), value, 0.0)
+
+                height = tally.totals(cells(log_h)) - tally.costs(misfit)
+            yield tally.totals(seen), totals, height
+
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         column = () if self.support.kind == "bag" else ("column",)
         further = (
@@ -452,40 +487,3 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 # Statistics are per-class sums of functions of a cell.
-
-
-def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Divide rows into ``Tally`` objects."""
-    table = family.table(x)
-    if table is not None:
-        lines = table.values.shape[0]
-        yield Tally(table.values, None, members.table(table.codes, lines))
-        return
-    for cut in slices(len(members)):
-        yield Tally(x[cut], members[cut], None)
-
-
-def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """For each block of rows, yield the weight, Σ d, and the maximum log-likelihood over θ."""
-    # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the loss
-    # from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
-    for tally in tallies(family, x, members):
-        seen = present(tally.x)
-
-        def cells(value: Array, seen: Array = seen) -> Array:
-            return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)
-
-        with np.errstate(all="ignore"):
-            said, log_h = family.said(tally.x)
-            d = [cells(v) for v in said]
-            totals = [tally.totals(v) for v in d]
-
-            best = family.conjugate.best(*totals)
-
-            def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
-                value = -family.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
-                # A class without rows has no best θ, and adds nothing.
-                return np.where(seen & np.isfinite(value), value, 0.0)
-
-            height = tally.totals(cells(log_h)) - tally.costs(misfit)
-        yield tally.totals(seen), totals, height

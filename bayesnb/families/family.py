@@ -142,6 +142,22 @@ class Family[P: Belief, S: Statistic](ABC):
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
         """log E[p(x | θ)] with the parameters integrated out, (row, class)."""
 
+    @property
+    def prior_text(self) -> str:
+        """The prior as text."""
+        if not self.parts:
+            return repr(self.prior)
+        each = zip(self.part_names(), self.parts, strict=True)
+        return "; ".join(f"{name}: {part.prior_text}" for name, part in each)
+
+    def left_out_of_all(self, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
+        """log p(x_i | c, all rows but i) of each class c and row i learned by ``posterior``, (row, class)."""
+        found = self.shared_left_out(posterior, s, x, labels)
+        if found is None:
+            found = self.log_predictive(posterior, x)
+            found[np.arange(len(labels)), labels.codes] = self.log_left_out(posterior, x, labels)
+        return found
+
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
         """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
         return s.drawn(theta, n, rng)
@@ -325,20 +341,3 @@ def titles(families: Sequence[Family]) -> list[str]:
     """Display names; equal names are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]
-
-
-def prior_text(family: Family) -> str:
-    """The prior as text."""
-    if not family.parts:
-        return repr(family.prior)
-    each = zip(family.part_names(), family.parts, strict=True)
-    return "; ".join(f"{name}: {prior_text(part)}" for name, part in each)
-
-
-def left_out_of_all(family: Family, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-    """log p(x_i | c, all rows but i) of each class c and row i learned by ``posterior``, (row, class)."""
-    found = family.shared_left_out(posterior, s, x, labels)
-    if found is None:
-        found = family.log_predictive(posterior, x)
-        found[np.arange(len(labels)), labels.codes] = family.log_left_out(posterior, x, labels)
-    return found

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.families.columns import COUNTS, FEW, NEAR, POSITIVE, Tally, of_each_column, present
-from bayesnb.families.conjugate import Added, Conjugate, pooled, tallies
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.reading import whole_numbers
@@ -170,7 +170,7 @@ class Poisson(OfRate):
     def statistic(self, x: Array | Exposed, members: Labels) -> Events:
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW:
-            return Events.of(pooled(self, x, members))
+            return Events.of(self.pooled(x, members))
         # Σ k ln(e r) - e r - ln k! at the rate r of the class. For small counts the sums are accurate enough.
         seen, (codes, top) = ~x.missing(), small
         counts, exposure = (np.where(seen, v, 0.0) for v in (x.counts, x.exposure[:, None]))
@@ -255,7 +255,7 @@ class OfWaits(OfRate):
         """The known shape parameter of each column."""
 
     def statistic(self, x: Array, members: Labels) -> Events:
-        return reduce(add, (self._of_part(t, present(t.x)) for t in tallies(self, x, members)))
+        return reduce(add, (self._of_part(t, present(t.x)) for t in self.tallies(x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
         shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))

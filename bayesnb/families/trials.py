@@ -24,7 +24,7 @@ from bayesnb.families.columns import (
     pymc_at_levels,
     widest,
 )
-from bayesnb.families.conjugate import Added, Cells, Conjugate, pooled, tallies
+from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array, disagreement, drawn_codes, log_peak, log_root
 from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
@@ -86,7 +86,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     support = ZEROS_AND_ONES
 
     def statistic(self, x: Column, members: Labels) -> BinaryCounts:
-        parts = (BinaryCounts(t.totals(present(t.x)), t.totals(t.x == 1)) for t in tallies(self, x, members))
+        parts = (BinaryCounts(t.totals(present(t.x)), t.totals(t.x == 1)) for t in self.tallies(x, members))
         return reduce(add, parts)
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
@@ -242,7 +242,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     support = COUNTS
 
     def statistic(self, x: Array, members: Labels) -> Trials:
-        parts = pooled(self, x, members)
+        parts = self.pooled(x, members)
         return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
 
     def resolve_prior(self, prior: Beta, s: Trials) -> Beta:

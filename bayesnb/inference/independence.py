@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
-from bayesnb.dependence import pairs, terms
-from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
-from bayesnb.dependence.exponents import DependenceName, Exponents, name_of
+from bayesnb.dependence import terms
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, names
+from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
@@ -205,7 +205,7 @@ def independence(
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")
     rows = classifier.rows(X, y, sample_weight).labelled()
     found = audited(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
-    return found if classifier.dependence is None else replace(found, dependence=name_of(classifier.dependence.spec))
+    return found if classifier.dependence is None else replace(found, dependence=classifier.dependence.spec.name)
 
 
 def audited(
@@ -238,9 +238,9 @@ def audited(
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
     """The grid of cells, and the counts of all pairs of columns in coarse and in fine cells."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
-    which = searched(grid)
+    which = grid.searched()
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
-    return grid, counted(grid, data, labels, which, SCREEN_DEPTH), fine
+    return grid, grid.counted(data, labels, which, SCREEN_DEPTH), fine
 
 
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
@@ -252,7 +252,7 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
     # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one
     # parameter per class.
     ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
-    found = pairs.log_bayes_factors(coarse, by_class=True)
+    found = coarse.log_bayes_factors(by_class=True)
     for k, ((i, j), n) in enumerate(zip(fine.pairs.pairs, fine.pairs.each(), strict=True)):
         if ordered[i] and ordered[j]:
             found[k] = np.logaddexp(found[k], _log_bayes_factor_of_order(n)) - np.log(2)

@@ -109,7 +109,7 @@ class Order:
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
-        if not whole(labels):
+        if not labels.whole:
             order = order[labels.weight[order] > 0]
             order = order[_spread(len(order), most)]
             return order, labels.weight[order], np.cumsum(_new(random[order])) - 1
@@ -129,21 +129,11 @@ class Order:
 
         A row that is drawn several times appears once, with its number of draws as weight.
         """
-        if size(labels) <= most:
+        if labels.size <= most:
             return slice(0, len(labels)), labels
         rows, weight, _ = self.copies(labels, most, seed)
         rows, place = np.unique(rows, return_inverse=True)
         return rows, Labels(labels.codes[rows], np.bincount(place, weight), labels.n)
-
-
-def whole(labels: Labels) -> bool:
-    """Whether all weights are whole numbers."""
-    return bool((labels.weight == np.floor(labels.weight)).all())
-
-
-def size(labels: Labels) -> int:
-    """Number of rows; a row of weight w counts w times if all weights are whole numbers."""
-    return int(labels.weight.sum()) if whole(labels) else int((labels.weight > 0).sum())
 
 
 def _spread(n: int, most: int) -> Array:

@@ -48,6 +48,16 @@ class Labels:
     def unweighted(self) -> bool:
         return bool((self.weight == 1).all())
 
+    @property
+    def whole(self) -> bool:
+        """Whether all weights are whole numbers."""
+        return bool((self.weight == np.floor(self.weight)).all())
+
+    @property
+    def size(self) -> int:
+        """Number of rows; a row of weight w counts w times if all weights are whole numbers."""
+        return int(self.weight.sum()) if self.whole else int((self.weight > 0).sum())
+
     def weights(self) -> Array:
         """Σ_i w_ic, (class,)."""
         return sums.weights(self.codes, self.weight, self.n)

@@ -55,18 +55,9 @@ class EM:
 
 
 def em(
-    model: NaiveBayes,
-    labelled: Statistics,
-    data: Data,
-    n_rows: int,
-    *,
-    row_weight: Array | None = None,
-    at: Point = "mode",
-    starts: int = 1,
-    tolerance: float = 1e-10,
-    max_iterations: int = 1000,
-    rng: Any = None,
-) -> EM:
+    model: NaiveBayes, labelled: Statistics, data: Data, n_rows: int, *, row_weight: Array | None = None,
+    at: Point = "mode", starts: int = 1, tolerance: float = 1e-10, max_iterations: int = 1000, rng: Any = None,
+) -> EM:  # fmt: skip
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
     Each iteration updates the conjugate posteriors with the responsibilities of the rows as counts, computes the mode,
@@ -160,15 +151,9 @@ def _log_responsibilities(log_joint: Array, share: Array) -> Array:
 
 
 def _climb(
-    fixed: Posterior,
-    labelled: Statistics,
-    data: Data,
-    r: Array,
-    share: Array,
-    at: Point,
-    tolerance: float,
+    fixed: Posterior, labelled: Statistics, data: Data, r: Array, share: Array, at: Point, tolerance: float,
     max_iterations: int,
-) -> tuple[Posterior, Array, bool, Array]:
+) -> tuple[Posterior, Array, bool, Array]:  # fmt: skip
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas replace

@@ -21,7 +21,7 @@ from bayesnb.dependence.forests import MOST_COLUMNS as MOST_OF_FORESTS
 from bayesnb.dependence.forests import Shared
 from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
-from bayesnb.dependence.near import MOST_ROWS, NearCounts
+from bayesnb.dependence.near import NearCounts
 from bayesnb.dependence.pairs import Axis, PairCounts, selected
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import Coded, columns_of, dense_cells
@@ -412,7 +412,7 @@ class Cells:
                 ranks = grid.ranks(codes)
                 grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, order, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
-        near = spec.kernel and len(grid) > 0 and labels.size <= MOST_ROWS
+        near = spec.kernel and len(grid) > 0 and NearCounts.possible(labels)
         return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
 
     @property

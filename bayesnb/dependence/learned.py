@@ -284,15 +284,9 @@ def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) 
 
 
 def rows_left_out(
-    found: TermSet,
-    spec: Exponents,
-    posterior: Posterior,
-    data: Data,
-    labels: Labels,
-    cells: int,
-    numbers: int,
+    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int,
     trees: bool = True,
-) -> Callable[[Any], Rows]:
+) -> Callable[[Any], Rows]:  # fmt: skip
     """Return a function that takes positions of rows and returns :class:`Rows`. The terms of each row are computed
     without the row.
 

@@ -45,12 +45,9 @@ SAMPLE = 4096
 
 @one_thread_each()
 def learn(
-    posterior: Posterior,
-    data: Data,
-    labels: Labels,
-    dependence: str | Exponents = "pairwise",
+    posterior: Posterior, data: Data, labels: Labels, dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
-) -> Dependence:
+) -> Dependence:  # fmt: skip
     """Learn how the features depend on each other, from the labelled rows of ``posterior``.
 
     ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. If the

@@ -36,6 +36,10 @@ class NearCounts(Statistic):
         np.add.at(counts, (labels.codes, place.reshape(-1)), labels.weight)
         return cls(counts, cells)
 
+    @staticmethod
+    def possible(labels: Labels) -> bool:
+        return labels.size <= MOST_ROWS
+
     def arrays(self) -> dict[str, Array]:
         return {"counts": self.counts}
 

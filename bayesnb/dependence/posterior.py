@@ -98,15 +98,9 @@ class NoModeError(RuntimeError):
 
 
 def laplace(
-    source: Source,
-    layout: Layout,
-    mean: Array,
-    sd: Array,
-    start: Array,
-    enough: float = MODE,
-    better: float = -np.inf,
+    source: Source, layout: Layout, mean: Array, sd: Array, start: Array, enough: float = MODE, better: float = -np.inf,
     here: tuple[float, Array, Array] | None = None,
-) -> Laplace:
+) -> Laplace:  # fmt: skip
     """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
 
     The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5). The search ends if the predicted
@@ -524,15 +518,9 @@ def tempered(log_p: Array, power: float) -> Array:
 
 
 def learn_exponents(
-    spec: Exponents,
-    source: Source,
-    groups: Sequence[Group],
-    names: Sequence[Any],
-    sample: Rows | None = None,
-    cells: int = 0,
-    numbers: int = 0,
-    before: tuple[LearnedExponents, Array, bool] | None = None,
-) -> LearnedExponents:
+    spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Rows | None = None,
+    cells: int = 0, numbers: int = 0, before: tuple[LearnedExponents, Array, bool] | None = None,
+) -> LearnedExponents:  # fmt: skip
     """The posterior of the exponents under the priors of a specification.
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import NEAR, NONNEGATIVE, POSITIVE, Support
-from bayesnb.families.family import Dims, Family, Name, titles
+from bayesnb.families.family import Dims, Family, Name
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
@@ -85,7 +85,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @property
     def title(self) -> str:
-        return f"{type(self).__name__}({', '.join(titles(self.named_parts))})"
+        return f"{type(self).__name__}({', '.join(_titles(self.named_parts))})"
 
     @property
     def kind(self) -> str:
@@ -450,7 +450,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return self.families
 
     def part_names(self) -> list[str]:
-        return titles(self.families)
+        return _titles(self.families)
 
     def learned(self, s: SeenByEach) -> str:
         if self.named_classes():
@@ -617,3 +617,9 @@ def _of_column(theta: Theta, k: int) -> dict[str, Array]:
 
 def _where(chosen: Array, here: Array, there: Array) -> Array:
     return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)
+
+
+def _titles(families: Sequence[Family]) -> list[str]:
+    """Display names; equal names are numbered."""
+    each = [family.title for family in families]
+    return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]

@@ -335,9 +335,3 @@ class Family[P: Belief, S: Statistic](ABC):
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")
         parts = [self.resolve_prior(self.prior[label], s).at(slice(c, c + 1)) for c, label in enumerate(labels)]
         return joined(parts, axis=0)
-
-
-def titles(families: Sequence[Family]) -> list[str]:
-    """Display names; equal names are numbered."""
-    each = [family.title for family in families]
-    return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]

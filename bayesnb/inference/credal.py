@@ -324,14 +324,9 @@ def _require_priors(classifier: Classifier) -> None:
 
 
 def _bounds(
-    classifier: Classifier,
-    data: Data,
-    cells: Mapping[Any, Array],
-    n: int,
-    s: float | None,
-    priors: Mapping[Any, Any],
+    classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
-) -> Bounds:
+) -> Bounds:  # fmt: skip
     """Combine all factors into bounds; ``cells`` are the codes of imprecise Dirichlet columns."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)

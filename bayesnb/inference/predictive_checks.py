@@ -322,13 +322,9 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
 
 
 def replicated(
-    posterior: Posterior,
-    columns: Sequence[Checked],
-    codes: Array,
-    n: int,
-    rng: Generator,
+    posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator,
     connect: Connect | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
     Each table uses a separate draw of the parameters. ``connect`` makes the columns dependent by changing cells in

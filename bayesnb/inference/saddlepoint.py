@@ -58,15 +58,9 @@ class LogOdds:
 
     @classmethod
     def of(
-        cls,
-        posterior: Posterior,
-        data: Data,
-        n_rows: int,
-        a: int = 0,
-        b: int = 1,
-        offset: Array | float = 0.0,
+        cls, posterior: Posterior, data: Data, n_rows: int, a: int = 0, b: int = 1, offset: Array | float = 0.0,
         power: int = 0,
-    ) -> LogOdds:
+    ) -> LogOdds:  # fmt: skip
         posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]

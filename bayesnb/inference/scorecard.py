@@ -227,15 +227,9 @@ def nats(loss: float) -> str:
 
 
 def scorecard_of(
-    log_joint: Array,
-    codes: Array,
-    classes: Array,
-    prob: float | None = None,
-    random_state: Any = 0,
-    never_learned: Mapping[Any, int] | None = None,
-    how: HeldOut | None = None,
-    cure: Cure | None = None,
-) -> Scorecard:
+    log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
+    never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
+) -> Scorecard:  # fmt: skip
     """The scorecard of rows.
 
     ``log_joint`` is log p(c, x) of held-out rows, (row, class), up to a constant per row. ``codes`` holds the true

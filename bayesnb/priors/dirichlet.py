@@ -450,13 +450,9 @@ def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -
 
 
 def concentrations(
-    alpha: float | Array | Mapping[Any, float],
-    per: Per,
-    column: int,
-    names: tuple[Any, ...],
-    n_classes: int,
+    alpha: float | Array | Mapping[Any, float], per: Per, column: int, names: tuple[Any, ...], n_classes: int,
     counts: Array | None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Concentrations of the levels of a column, (class, level)."""
     if isinstance(alpha, Mapping):
         given = list(alpha)

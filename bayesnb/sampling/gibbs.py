@@ -48,16 +48,9 @@ class Drawn:
 
 
 def sample(
-    alone: Posterior,
-    data: Data,
-    n_rows: int,
-    draws: int,
-    chains: int,
-    rng: np.random.Generator,
-    tune: int = 200,
-    thin: int = 1,
-    seen: Labels | None = None,
-) -> Drawn:
+    alone: Posterior, data: Data, n_rows: int, draws: int, chains: int, rng: np.random.Generator, tune: int = 200,
+    thin: int = 1, seen: Labels | None = None,
+) -> Drawn:  # fmt: skip
     """Draw the parameters of the model and the labels of unlabelled rows from their joint posterior.
 
     Parameters

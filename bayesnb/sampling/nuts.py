@@ -29,13 +29,9 @@ TUNE = 200
 
 
 def sample(
-    posterior: Posterior,
-    draws_per_chain: int,
-    chains: int,
-    random_seed: Any = None,
-    model: pm.Model | None = None,
+    posterior: Posterior, draws_per_chain: int, chains: int, random_seed: Any = None, model: pm.Model | None = None,
     **arguments: Any,
-) -> tuple[Parameters, DataTree]:
+) -> tuple[Parameters, DataTree]:  # fmt: skip
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
     If there are many rows, the posterior is so narrow that adaptation from scratch fails. So the sampler uses the

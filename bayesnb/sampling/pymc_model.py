@@ -24,13 +24,9 @@ type Likelihood = Literal["joint", "rows", "sufficient"]
 
 
 def build(
-    posterior: Posterior,
-    data: Data | None = None,
-    y: Array | None = None,
-    likelihood: Likelihood | None = None,
-    place: Array | None = None,
-    apart: bool = True,
-) -> pm.Model:
+    posterior: Posterior, data: Data | None = None, y: Array | None = None, likelihood: Likelihood | None = None,
+    place: Array | None = None, apart: bool = True,
+) -> pm.Model:  # fmt: skip
     """Build the generative model in PyMC, with observed data.
 
     Parameters

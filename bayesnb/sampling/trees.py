@@ -147,14 +147,9 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
 
 
 def before_data(
-    prior: Posterior,
-    statistics: Statistics,
-    shape: tuple[int, int],
-    n_rows: int,
-    rng: np.random.Generator,
-    rows: RowsOfTree | None,
-    attributes: Mapping[str, Any],
-) -> DataTree:
+    prior: Posterior, statistics: Statistics, shape: tuple[int, int], n_rows: int, rng: np.random.Generator,
+    rows: RowsOfTree | None, attributes: Mapping[str, Any],
+) -> DataTree:  # fmt: skip
     """Draws from the prior, and from the prior predictive: the class ``y`` and the cells ``x_…`` of each new row."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
@@ -181,12 +176,9 @@ def _levels(block: Block, statistics: Statistics) -> Array:
 
 
 def of_rows(
-    groups: Mapping[str, Mapping[str, Array]],
-    wanted: Sequence[TreeGroup],
-    posterior: Posterior,
-    rows: RowsOfTree,
+    groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
-) -> Groups:
+) -> Groups:  # fmt: skip
     """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column.
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function

@@ -128,16 +128,12 @@ def em(
 def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
     empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
     for a, b in combinations(empty, 2):
-        if all(_same(prior, a, b) for prior in posterior.prior.values()):
+        if all(np.array_equal(v[a], v[b]) for prior in posterior.prior.values() for v in arrays_of(prior).values()):
             raise ValueError(
                 f"classes {labelled.labels[a]!r} and {labelled.labels[b]!r} have no labelled row and the same prior "
                 "in every feature, so they cannot be distinguished: label a row of each, or give a feature different "
                 "priors, as {class: prior}"
             )
-
-
-def _same(prior: Prior, a: int, b: int) -> bool:
-    return all(np.array_equal(v[a], v[b]) for v in arrays_of(prior).values())
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:

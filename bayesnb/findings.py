@@ -658,7 +658,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         yield Remark(name, said, cures=(cure,))
     elif k > 10 and low > 0 and held.skew() > 2:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
-        edges = tuple(_plain(float(f"{edge:.3g}")) for edge in quartiles)
+        numbers = [float(f"{edge:.3g}") for edge in quartiles]
+        edges = tuple(int(edge) if edge.is_integer() else edge for edge in numbers)
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
@@ -775,10 +776,6 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     elif looks_like_no_class(k, n):
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
         yield Remark(labels.name, f"the target has {k} classes in {n} rows, as if it were {kind}", True)
-
-
-def _plain(number: float) -> float:
-    return int(number) if number.is_integer() else number
 
 
 def _quoted(text: Any) -> str:

@@ -204,7 +204,8 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         try:
             family_named(kind)
         except ValueError as error:
-            _refuse(f"{text!r} is not COL=FAMILY: {error}" + _leave_out(column, kind))
+            out = f". To leave the column out, write --drop {column}" * (kind in ("ignore", "none", "drop", "skip"))
+            _refuse(f"{text!r} is not COL=FAMILY: {error}{out}")
         if column in features:
             _refuse(f"column {column!r} is named twice")
         try:
@@ -212,10 +213,6 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         except (TypeError, ValueError) as error:
             _refuse(f"{text!r}: {error}")
     return features
-
-
-def _leave_out(column: str, kind: str) -> str:
-    return f". To leave the column out, write --drop {column}" if kind in ("ignore", "none", "drop", "skip") else ""
 
 
 def _refuse(said: str) -> NoReturn:

@@ -83,16 +83,14 @@ class Law:
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []
         if (far := by_formula.too_wide).any():
-            parts = [(part, self._drawn(part)) for part in self._few(rows[far])]
+            cuts = slices(int(far.sum()), max(1, CHUNK // (2 * self.answers.draws)))
+            parts = [(part, self._drawn(part)) for part in (rows[far][cut] for cut in cuts)]
             rows, by_formula = rows[~far], by_formula[~far]
         if len(rows):
             parts.append((rows, by_formula))
         if len(sure := np.flatnonzero(~np.isnan(self.certain))) or not parts:
             parts.append((sure, DrawnLogOdds(self.certain[None, sure])))
         return parts
-
-    def _few(self, rows: Array) -> list[Array]:
-        return [rows[cut] for cut in slices(len(rows), max(1, CHUNK // (2 * self.answers.draws)))]
 
     def _drawn(self, rows: Array) -> DrawnLogOdds:
         with counted_in(self.rows[rows]):

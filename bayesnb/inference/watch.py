@@ -195,11 +195,7 @@ FIRST_RESTART, RESTARTS = 64, 48
 """Bets that begin when the stream has 64 rows, and after each further factor of √2, for later changes."""
 
 
-def _starts() -> Array:
-    return np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RESTARTS))])
-
-
-STARTS = _starts()
+STARTS = np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RESTARTS))])
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,7 +239,8 @@ def check(
         raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)
-    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in _chunks(drawn, n_rows)]
+    cuts = slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []
+    rows = [_rows(posterior, drawn, part_of(data, cut), cut) for cut in cuts]
     skipped = sum(part[1] for part in rows)
     for part, _, _ in rows:
         records.extend(part)
@@ -377,10 +378,6 @@ def _resolved(log_moments: Array, n_draws: int) -> Array:
     # A constant factor, such as that of a missing value, is resolved. So is a factor with NaN moments, which is then
     # reported as disagreement.
     return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
-
-
-def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
-    return slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:

@@ -15,13 +15,6 @@ from bayesnb.inference.sensitivity import sensitivity
 from bayesnb.inference.watch import watch
 
 __all__ = [
-    "column_gains",
-    "flip",
-    "forests",
-    "independence",
-    "predictive_checks",
-    "sensitivity",
-    "surprise",
-    "suspicious_labels",
-    "watch",
-]
+    "column_gains", "flip", "forests", "independence", "predictive_checks", "sensitivity", "surprise",
+    "suspicious_labels", "watch",
+]  # fmt: skip

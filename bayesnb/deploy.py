@@ -11,11 +11,5 @@ from bayesnb.inference.predict_table import predict_table, write_predictions
 from bayesnb.inference.sql import to_sql
 
 __all__ = [
-    "compile",
-    "estimate_class_prior",
-    "fill_in",
-    "predict_table",
-    "to_sql",
-    "with_class_prior",
-    "write_predictions",
-]
+    "compile", "estimate_class_prior", "fill_in", "predict_table", "to_sql", "with_class_prior", "write_predictions",
+]  # fmt: skip

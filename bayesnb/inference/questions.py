@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from textwrap import fill
 from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast, get_args
 
@@ -211,6 +212,7 @@ def written() -> dict[str, str]:
             *(f"    {each.name} = _{each.file}.{each.name}" for each in methods),
         ]
     }
+    indents = {"initial_indent": "    ", "subsequent_indent": "    "}
     for module, about in MODULES.items():
         held: dict[str, list[str]] = {}
         for each in QUESTIONS.values():
@@ -226,6 +228,8 @@ def written() -> dict[str, str]:
             "",
             *(f"from bayesnb.inference.{file} import {', '.join(sorted(held[file]))}" for file in sorted(held)),
             "",
-            f"__all__ = [{names}]" if len(names) < 108 else f"__all__ = [\n    {names.replace(', ', ',\n    ')},\n]",
+            f"__all__ = [{names}]"
+            if len(names) < 108
+            else f"__all__ = [\n{fill(names, 120, **indents)},\n]  # fmt: skip",
         ]
     return {path: "\n".join(lines) + "\n" for path, lines in files.items()}

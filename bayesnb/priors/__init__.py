@@ -30,20 +30,9 @@ from bayesnb.statistics.statistic import UnlearnedError as UnlearnedError
 from bayesnb.statistics.statistic import first as first
 
 __all__ = [
-    "UNSEEN",
-    "AllOf",
-    "Beta",
-    "BetaTree",
-    "Compound",
-    "Dirichlet",
-    "FixedProbabilities",
-    "Gamma",
-    "Normal",
-    "NormalGamma",
-    "NormalWishart",
-    "OneOf",
-    "Prior",
-]
+    "UNSEEN", "AllOf", "Beta", "BetaTree", "Compound", "Dirichlet", "FixedProbabilities", "Gamma", "Normal",
+    "NormalGamma", "NormalWishart", "OneOf", "Prior",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -60,15 +60,8 @@ class Summary:
         declared = {**b.declared, **a.declared}
         for name in set(a.declared) & set(b.declared):
             declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
-        return Summary(
-            a.schema.merged(b.schema),
-            statistics.reindexed(labels_of(classes)),
-            classes,
-            a.rows + b.rows,
-            a.blank + b.blank,
-            declared,
-            united_labels(a.named, b.named),
-        )
+        of_rows = classes, a.rows + b.rows, a.blank + b.blank, declared, united_labels(a.named, b.named)
+        return Summary(a.schema.merged(b.schema), statistics.reindexed(labels_of(classes)), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
         """Sort the levels as if the table had been read in one part. The levels of ``before`` come first."""

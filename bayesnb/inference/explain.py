@@ -331,26 +331,6 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
     yield Contribution([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
 
 
-def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Explain a row's contributions that are infinite or outside their intervals."""
-    size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
-    if outside.any():
-        names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
-        yield (
-            f"{names}: the log-odds are outside of their interval, and both are right. The interval says what they may "
-            "be at one value of the parameters. The log-odds average the probabilities over all these values first, "
-            "and the few values that explain the row best weigh most. Both part where one row tells much about the "
-            "parameters: where a word occurs again and again (burstiness), where a value lies far out, or where few "
-            "rows were learned."
-        )
-    if np.isinf(size).any():
-        yield (
-            "∞ stands for a probability of 0: with these parameters, one of the two classes cannot have the value. "
-            'No such zeros come from estimate="predictive" with a prior above 0.'
-        )
-
-
 @question("what each value of a row adds to the log-odds", "why")
 def explain(
     classifier: Classifier,

@@ -20,7 +20,7 @@ from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
-from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
+from bayesnb.inference.explain import AVERAGING, OFFSET
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import (
     Bars,
@@ -217,7 +217,27 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
         kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
                 for name in map(str, shown.index)}  # fmt: skip
         yield from (f"{kind}: {said}." for kind, said in MEANT.items() if kind in kinds)
-    yield from oddities(shown)
+    yield from _oddities(shown)
+
+
+def _oddities(lines: pd.DataFrame) -> Iterator[str]:
+    """Explain a row's contributions that are infinite or outside their intervals."""
+    size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
+    outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
+    if outside.any():
+        names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
+        yield (
+            f"{names}: the log-odds are outside of their interval, and both are right. The interval says what they may "
+            "be at one value of the parameters. The log-odds average the probabilities over all these values first, "
+            "and the few values that explain the row best weigh most. Both part where one row tells much about the "
+            "parameters: where a word occurs again and again (burstiness), where a value lies far out, or where few "
+            "rows were learned."
+        )
+    if np.isinf(size).any():
+        yield (
+            "∞ stands for a probability of 0: with these parameters, one of the two classes cannot have the value. "
+            'No such zeros come from estimate="predictive" with a prior above 0.'
+        )
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:

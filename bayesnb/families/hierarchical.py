@@ -98,10 +98,10 @@ class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
     In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
-    of the strength, this weight has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999). ``alpha`` is the
-    positive concentration of each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the prior
-    median of the shrinkage strength, in rows, by default the number of levels. With the default strength, equal pooled
-    probabilities give Laplace's rule.
+    of the strength, strength / (strength + n) has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999).
+    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities.
+    ``strength`` is the prior median of the shrinkage strength, in rows, by default the number of levels. With the
+    default strength, equal pooled probabilities give Laplace's rule.
     """
 
     alpha: Any = 1.0

@@ -62,7 +62,7 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """For each new row, count the known rows with a higher score (they conform less) and those with an equal score.
+    """For each new row, count the known rows with a higher score (rows that conform less) and with an equal score.
 
     Column c of ``known``, (row, class), is compared with column c of ``new``, (new row, class). ``codes``, (row,), are
     the classes of the known rows. ``weight``, (row,), is the number of rows that each known row represents.

@@ -137,8 +137,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    If parameters of different columns are dependent, the contributions do not add up to the log-odds. The entry
-    "(averaging)" is the log-odds minus the sum of the contributions.
+    If parameters of different columns are dependent, the entry "(averaging)" is the log-odds minus the sum of the
+    contributions.
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in

@@ -35,9 +35,9 @@ class Patterns:
     """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
     ``agrees`` (pattern, column) is 1 if the cell equals the cell of the predicted row. ``present`` (pattern, column) is
-    1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) is the
-    number of cells that agree. ``total`` (column,) is the number of cells that are not missing. ``own`` and ``total``
-    include the prior concentrations. ``log_class(k)`` is the term of the class probability after k rows were removed.
+    1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
+    the cells that agree, ``total`` (column,) the cells that are not missing; both include the prior concentrations.
+    ``log_class(k)`` is the term of the class probability after k rows were removed.
     """
 
     # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the

@@ -47,8 +47,7 @@ class LogOdds:
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
     A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
-    probabilities of the two classes, or None to leave out these probabilities. ``offset``, (row,), is added to the
-    log-odds.
+    probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]

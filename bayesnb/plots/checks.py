@@ -194,9 +194,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. For the largest change among the
-        classes, a filled marker shows the mean over rows, a hollow marker the maximum. At most 30 factors are shown,
-        those with the most influential priors.
+        One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
+        rows of the largest change among the classes, a hollow marker the maximum over rows. At most 30 factors are
+        shown, those with the most influential priors.
 
     Raises
     ------

@@ -311,8 +311,8 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare estimates of p(x_f | c), p(x, c) and p(c | x) from draws with their closed forms. Return the comparisons,
-    the number of skipped quantities, and p(c | x) from draws.
+    """Compare p(x_f | c), p(x, c) and p(c | x) from draws with their closed forms. Return the comparisons, the number
+    of skipped quantities, and p(c | x) from draws.
     """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

@@ -66,7 +66,7 @@ def sample(
     thin : int
         Number of steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, and the weights of their rows. Each chain starts with the labels in ``seen``. See
+        Labels that may be wrong, and the weights of their rows. Each chain starts with these labels. See
         :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
 
     Raises

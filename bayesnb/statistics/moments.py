@@ -249,7 +249,7 @@ class Scatter(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of rows; rows with a missing cell are ignored."""
+        """The scatter of the rows without a missing cell."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod

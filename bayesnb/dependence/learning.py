@@ -306,11 +306,13 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
     """Estimate the weights of the members by EM, from the log probabilities (row,) of the labels."""
     prior = np.array([PRIOR[name] for name in log_p])
-    likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
+    each, pi = np.stack([*log_p.values()], axis=-1), prior / prior.sum()
+    # Relative to the best member of each row, so that no sum underflows.
+    top = each.max(1, keepdims=True)
+    likely = np.exp(each - np.where(np.isneginf(top), 0.0, top))
     for _ in range(500):
-        each = likely * pi
-        total = each.sum(1, keepdims=True)
-        pi = prior + weight @ (each / np.where(total > 0, total, 1.0))
+        total = likely @ pi
+        pi = prior + pi * ((weight / np.where(total > 0, total, 1.0)) @ likely)
         pi /= pi.sum()
     return dict(zip(log_p, pi.tolist(), strict=True))
 

@@ -122,7 +122,7 @@ def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
     return total
 
 
-FEW_CLASSES = 6
+FEW_CLASSES = 3
 """Largest number of classes for which the information is summed over pairs of classes."""
 
 
@@ -154,8 +154,11 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
             missed = rows.weight * ((rows.codes == c) - p[c])
             slope[c, :n_terms] += missed @ rows.terms[:, c]
             slope[c, n_terms:] += missed @ alike
-        gather = _information_by_pairs if n_classes <= FEW_CLASSES else _information_by_classes
-        gather(rows, p, alike, own[own < n_terms], shared, mixed, apart)
+        if n_classes <= FEW_CLASSES:
+            both = rows.weight * p[:, None] * p
+            information_by_pairs(rows.terms, both, alike, own[own < n_terms], shared, mixed, apart)
+        else:
+            _information_by_classes(rows, p, alike, own[own < n_terms], shared, mixed, apart)
     corner = mixed.reshape(n_terms, n_classes * len(own))
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return value, layout.slopes(slope), information
@@ -178,29 +181,56 @@ def _information_by_classes(
         away, covariates = (rows.terms[:, c] - mean) * root, np.column_stack([rows.terms[:, c, own], alike]) * root
         shared += away.T @ away
         mixed[:, c] += away.T @ covariates
-        apart[c, :, c] += covariates.T @ covariates
-        weighed[:, c] = covariates * np.sqrt(p[c])[:, None]
-    flat = weighed.reshape(len(mean), n_classes * width)
-    apart -= (flat.T @ flat).reshape(apart.shape)
+        if len(own):
+            apart[c, :, c] += covariates.T @ covariates
+            weighed[:, c] = covariates * np.sqrt(p[c])[:, None]
+    if len(own):
+        flat = weighed.reshape(len(mean), n_classes * width)
+        apart -= (flat.T @ flat).reshape(apart.shape)
+    else:
+        information_apart(rows.weight * p[:, None] * p, alike, apart)
 
 
-def _information_by_pairs(
-    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
+def information_apart(both: Array, alike: Array, apart: Array) -> None:
+    """Add the information about the deviations d to ``apart``, if all their covariates have the same value for all
+    classes. ``both``, (class, class, row), is the weight times p_c p_k, or the mean of this product.
+
+    A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
+    from the two other blocks. One product with covariate number i times the later covariates gives row i of the
+    matrices of all pairs. Most covariates are indicators, so only the rows in which covariate i is not 0 are
+    multiplied.
+    """
+    width, every = alike.shape[1], np.arange(len(both))
+    first, second = np.triu_indices(len(both), 1)
+    pairs, found = np.ascontiguousarray(both[first, second].T), np.zeros((*both.shape[:2], width, width))
+    for i, z in enumerate(alike.T):
+        some = np.flatnonzero(z)
+        row = pairs[some].T @ (alike[some, i:] * z[some, None])
+        found[first, second, i, i:] = found[first, second, i:, i] = row
+    found += found.swapaxes(0, 1)
+    blocks = apart.swapaxes(1, 2)
+    blocks -= found
+    blocks[every, every] += found.sum(1)
+
+
+def information_by_pairs(
+    terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes.
+    """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes. ``both``,
+    (class, class, row), is the weight times p_c p_k, or the mean of this product.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
     is s_c - s_k. In z_c - z_k, the block for the deviations d_c holds the covariates of class c. Block d_k holds the
     negated covariates of class k.
     """
-    n, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
-    both = n + 2 * n_own + np.arange(n_alike)
-    at_c, at_k = (np.append(n + start + np.arange(n_own), both) if n_own else slice(n, None) for start in (0, n_own))
-    for c in range(len(p)):
-        for k in range(c + 1, len(p)):
-            s_c, s_k = rows.terms[:, c], rows.terms[:, k]
+    n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
+    last = n + 2 * n_own + np.arange(n_alike)
+    at_c, at_k = (np.append(n + start + np.arange(n_own), last) if n_own else slice(n, None) for start in (0, n_own))
+    for c in range(len(both)):
+        for k in range(c + 1, len(both)):
+            s_c, s_k = terms[:, c], terms[:, k]
             z = np.concatenate([s_c - s_k, s_c[:, own], s_k[:, own], alike], axis=1)
-            z *= np.sqrt(rows.weight * p[c] * p[k])[:, None]
+            z *= np.sqrt(both[c, k])[:, None]
             found = z.T @ z
             shared += found[:n, :n]
             mixed[:, c] += found[:n, at_c]

@@ -12,11 +12,19 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dsygst, dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import FEW_CLASSES, NUMBERS, Alike, Source, log_posterior_of_classes
+from bayesnb.dependence.likelihood import (
+    FEW_CLASSES,
+    NUMBERS,
+    Alike,
+    Source,
+    information_apart,
+    information_by_pairs,
+    log_posterior_of_classes,
+)
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
@@ -42,6 +50,10 @@ POINTS = 1024
 Over 60 random rows each of 3, 5, 10 and 20 classes, the largest error of a probability is 0.001 to 0.002 and the mean
 error at most 0.0002 if the scores have the standard deviation 1; for 3 it is 0.002 to 0.005, and at most 0.0008.
 """
+
+
+FEW = 6
+"""Largest number of classes for which the products of two classes are computed pair by pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +103,17 @@ class Spread:
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
-        roots = np.zeros((layout.classes, len(terms), rank))
+        if relative := layout.classes == 2 and not len(own):
+            # Class probabilities depend only on the difference of the two scores, so the first score becomes 0.
+            terms, by_class = terms[:, 1:] - terms[:, :1], by_class[1:] - by_class[:1]
+            with np.errstate(invalid="ignore"):
+                mean = np.where(np.isneginf(mean), mean, mean - mean[:, :1])
+        roots = np.zeros((len(by_class), len(terms), rank))
         shared, of_class = _past_zeros(self.root[:n]), [_past_zeros(root) for root in by_class]
         for c, (root, some) in enumerate(zip(by_class, of_class, strict=True)):
             roots[c, :, shared] = terms[:, c] @ self.root[:n, shared]
             roots[c, :, some] += np.column_stack([terms[:, c, own], same]) @ root[:, some]
-        return mean, _products(roots)
+        return mean, np.pad(_products(roots), ((0, 0), *2 * ((int(relative), 0),)))
 
 
 def _past_zeros(root: Array) -> slice:
@@ -236,7 +253,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 def _products(a: Array) -> Array:
     """For each row, the inner products of every two classes, (row, class, class); ``a`` is (class, row, ...)."""
-    if len(a) > FEW_CLASSES:
+    if len(a) > FEW:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))
     for c, one in enumerate(a):
@@ -329,28 +346,30 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
             few = spread.scores(layout, rows.terms[cut], rows.offset[cut], alike[cut])
             p[cut], curved[cut] = expected(*few, SEARCHED)
         missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
-        curved *= -rows.weight[:, None, None]
-        curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
         slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
         slope[:, n:] += missed.T @ alike
+        curved *= rows.weight[:, None, None]
+        both = curved.transpose(1, 2, 0)
+        if n_classes <= FEW_CLASSES:
+            information_by_pairs(rows.terms, both, alike, own, shared, mixed, apart)
+            continue
+        curved = -curved
+        curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
         weighed = curved @ rows.terms
         many = len(rows.codes) * n_classes
         shared += rows.terms.reshape(many, n).T @ weighed.reshape(many, n)
-        each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes if len(own) else 1)]
         for c in range(n_classes):
-            z = each[c if len(own) else 0]
-            mixed[:, c] += weighed[:, c].T @ z
-            if len(own):
-                apart[c, :, c] += (z * curved[:, c, c, None]).T @ z
-            for k in range(c):
-                # A product of a matrix with its transpose takes half the work; the rows of ``curved`` add up to 0.
-                root = z * np.sqrt(-curved[:, c, k, None])
-                found = -(root.T @ (each[k] * np.sqrt(-curved[:, c, k, None]) if len(own) else root))
+            mixed[:, c] += weighed[:, c].T @ np.column_stack([rows.terms[:, c][:, own], alike])
+        if not len(own):
+            information_apart(both, alike, apart)
+            continue
+        each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes)]
+        for c in range(n_classes):
+            for k in range(c + 1):
+                found = (each[c] * curved[:, c, k, None]).T @ each[k]
                 apart[c, :, k] += found
-                apart[k, :, c] += found.T
-                if not len(own):
-                    apart[c, :, c] -= found
-                    apart[k, :, k] -= found
+                if k < c:
+                    apart[k, :, c] += found.T
     corner = mixed.reshape(n, n_classes * width)
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return layout.slopes(slope), (information + information.T) / 2
@@ -364,34 +383,37 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     Gaussian's precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and
     averages the derivatives over the current Normal.
     """
-    spread = Spread(1.0, center, _inverse_root(precision))
+    factor, root = _inverse_root(precision)
+    spread = Spread(1.0, center, root)
     size, last = 0.5, np.inf
     for step in range(1, MOST + 1):
         slope, information = expected_derivatives(source, layout, spread)
         wanted = information + np.diag(1 / sd**2)
         slope -= (spread.mean - mean) / sd**2
-        first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
-        # In standard deviations: the distance that the centre moves, and the change of each direction.
-        change = first @ first + ((share - np.eye(len(mean))) ** 2).sum()
+        # In standard deviations: the distance that the centre moves, and the change rootᵀ wanted root - 1 of every pair
+        # of directions. LAPACK computes the lower half of this symmetric matrix.
+        first = root.T @ slope
+        share = np.tril(dsygst(wanted[::-1, ::-1], factor, lower=1)[0]) - np.eye(len(mean))
+        change = first @ first + 2 * (share**2).sum() - (np.diag(share) ** 2).sum()
         # Full steps oscillate if the posterior is skewed, more so for larger scores; short steps are slow. Only the
         # precision oscillates, so the mean moves by at least half a step.
         size = min(1.15 * size, 0.5 if change > FAR else 1.0) if change < last else max(0.02, 0.5 * size)
         last = change
         # The number of parameters that the rows determine (MacKay 1992); uninformative columns do not change it.
-        determined = len(mean) - ((spread.root / sd[:, None]) ** 2).sum()
+        determined = len(mean) - ((root / sd[:, None]) ** 2).sum()
         precision = (1 - size) * precision + size * wanted
-        root = _inverse_root(precision)
+        factor, root = _inverse_root(precision)
         spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
         if change < min(FAR, CLOSE * max(10.0, determined**2)) or step >= max(FEWEST, WORK / max(determined, 1.0)):
             break
     return spread
 
 
-def _inverse_root(precision: Array) -> Array:
-    """A square root of the covariance. The precision is factored with the parameters in reverse order, so row i of the
-    root starts with n - 1 - i zeros. So the first rows of the root, for shared exponents and then the first classes,
-    are mostly zero.
+def _inverse_root(precision: Array) -> tuple[Array, Array]:
+    """A Cholesky factor L of the precision, and a square root of the covariance. The precision is factored with the
+    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. So the first rows of the root, for
+    shared exponents and then the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
-    return np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])
+    return factor, np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])

@@ -383,13 +383,23 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     Gaussian's precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and
     averages the derivatives over the current Normal.
     """
+    n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms
+    if two:
+        # Only the difference of the two classes' deviations d matters. So the search needs only (d_1 - d_0) / √2, and
+        # (d_1 + d_0) / √2 keeps its prior, which is independent of the rest.
+        mean, center, precision = _compared(mean, n), _compared(center, n), _compared(_compared(precision, n).T, n)
+        sd = sd[: len(mean)]
     factor, root = _inverse_root(precision)
-    spread = Spread(1.0, center, root)
     size, last = 0.5, np.inf
     for step in range(1, MOST + 1):
-        slope, information = expected_derivatives(source, layout, spread)
+        if two:
+            spread = Spread(1.0, _apart(center, n), _apart(root.T, n).T)
+            slope, information = expected_derivatives(source, layout, spread)
+            slope, information = _compared(slope, n), _compared(_compared(information, n).T, n)
+        else:
+            slope, information = expected_derivatives(source, layout, Spread(1.0, center, root))
         wanted = information + np.diag(1 / sd**2)
-        slope -= (spread.mean - mean) / sd**2
+        slope -= (center - mean) / sd**2
         # In standard deviations: the distance that the centre moves, and the change rootᵀ wanted root - 1 of every pair
         # of directions. LAPACK computes the lower half of this symmetric matrix.
         first = root.T @ slope
@@ -403,10 +413,26 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
         determined = len(mean) - ((root / sd[:, None]) ** 2).sum()
         precision = (1 - size) * precision + size * wanted
         factor, root = _inverse_root(precision)
-        spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
+        center = center + max(size, 0.5) * (root @ (root.T @ slope))
         if change < min(FAR, CLOSE * max(10.0, determined**2)) or step >= max(FEWEST, WORK / max(determined, 1.0)):
             break
-    return spread
+    if two:
+        precision = _apart(_apart(precision, n).T, n)
+        precision[n:, n:] += np.tile(np.diag(0.5 / sd[n:] ** 2), (2, 2))
+        center, root = _apart(center, n), _inverse_root(precision)[1]
+    return Spread(1.0, center, root)
+
+
+def _compared(x: Array, n: int) -> Array:
+    """Replace the deviations of two classes, which follow ``n`` shared exponents, by (d_1 - d_0) / √2."""
+    first, second = np.split(x[..., n:], 2, axis=-1)
+    return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
+
+
+def _apart(x: Array, n: int) -> Array:
+    """The deviations of two classes whose sum is 0, from the results of :func:`_compared`."""
+    half = x[..., n:] / np.sqrt(2)
+    return np.concatenate([x[..., :n], -half, half], axis=-1)
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:

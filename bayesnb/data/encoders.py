@@ -240,16 +240,14 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    large = table.numeric and large_enough(table.n_rows * len(feature.columns))
-    if table.sparse or large:
+    if table.numeric and large_enough(table.n_rows * len(feature.columns)):
         x = table.block(feature.columns)
-        if large and x.dtype == bool:
+        if x.dtype == bool:
             return feature, x.view(np.uint8)
-        coded = whole_numbers(x, np.uint8) if large else None
+        coded = whole_numbers(x, np.uint8)
         if coded is not None and coded[1] <= 1:
             return feature, coded[0]
-    if not table.sparse:
-        x = _matrix(table, feature.columns)
+    x = table.block(feature.columns) if table.sparse else _matrix(table, feature.columns)
     return feature, validated(feature, x, unseen)
 
 

@@ -137,19 +137,13 @@ def tabulated(x: Column) -> Tabulated | None:
         return None if FEWER * n > len(x.codes) else Tabulated(x.codes, table)
     if not isinstance(x, np.ndarray):
         return None
-    if x.dtype.kind == "f":
-        found = reading.whole_numbers(x)
-        if found is None or found[1] >= FEW:
-            return _distinct(x)
-        codes, top = found
-        kind: Any = float
-    else:
-        codes, top, kind = x, int(x.max(initial=0)), x.dtype
-        if top >= FEW:
-            return _distinct(x)
+    found = reading.whole_numbers(x) if x.dtype.kind == "f" else (x, int(x.max(initial=0)))
+    if found is None or found[1] >= FEW:
+        return _distinct(x)
+    codes, top = found
     if FEWER * (top + 1) > len(x):
         return None
-    return Tabulated(codes, np.repeat(np.arange(top + 1, dtype=kind)[:, None], x.shape[1], axis=1))
+    return Tabulated(codes, np.repeat(np.arange(top + 1, dtype=x.dtype)[:, None], x.shape[1], axis=1))
 
 
 def _distinct(x: Array) -> Tabulated | None:

@@ -79,14 +79,10 @@ def _whole_numbers(x: Array, most: float, gaps: bool, found: Array) -> int:
 
 
 def _whole_numbers_in_numpy(x: Array, most: float, gaps: bool, found: Array) -> int:
+    missing = np.isnan(x) & gaps
     with np.errstate(invalid="ignore"):
-        np.copyto(found, x, casting="unsafe")
-    if (odd := (found != x) | (found < 0)).any():
-        missing = np.isnan(x) & gaps
-        if (odd & ~missing).any():
-            return -1
-        np.copyto(found, -1, where=missing)
-    return int(found.max(initial=0))
+        found[:] = np.where(missing, -1.0, x)
+    return -1 if ((found != x) & ~missing | (x < 0)).any() else int(found.max(initial=0))
 
 
 class Whole(NamedTuple):

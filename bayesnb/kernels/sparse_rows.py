@@ -15,9 +15,6 @@ from bayesnb.kernels.blocks import Array, loop
 FACTORIALS = 1024
 """Number of counts whose ln n! is tabulated."""
 
-LANES = 64
-"""Largest number of products per row of a compiled loop; scipy is faster at more."""
-
 
 def stored_cuts(x: Any) -> list[slice]:
     """Divide the rows of a sparse matrix into blocks."""
@@ -29,7 +26,8 @@ def products(x: Any, table: Array) -> Array:
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
     wide = table.reshape(-1, table.shape[-1]).T
-    if wide.shape[1] > LANES or not blocks.worthwhile(x.nnz * wide.shape[1]):
+    # The loop reads a row once for each four numbers; at many numbers, scipy is faster.
+    if wide.shape[1] > 64 or not blocks.worthwhile(x.nnz * wide.shape[1]):
         found = x @ wide
     else:
         cells = blocks.contiguous(x.data, float), x.indices, x.indptr, blocks.contiguous(wide, float)

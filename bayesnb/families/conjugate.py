@@ -457,7 +457,7 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """Group rows by their missing columns. For each group, yield the row indices, the posterior of the columns without
+    """For each group of rows with equal missing columns, yield the row indices, the posterior of the columns without
     missing cells, and the known cells.
     """
     for rows, columns in patterns(x):

@@ -125,7 +125,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     """For each row, the smallest set of classes with probability at least ``mass``, as bool (row, class).
 
     The sets are highest-density credible sets (Berger 1985, 4.3.2). Ties go to the earlier class. The probability of a
-    set may be 1e-12 below ``mass``, because probabilities are rounded.
+    set may be 1e-12 below ``mass``, because of rounding.
 
     Raises
     ------

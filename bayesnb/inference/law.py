@@ -1,4 +1,4 @@
-"""The posterior distribution of the log-odds of two classes, by formula or from draws."""
+"""The distribution of log-odds, by formula or from draws."""
 
 from __future__ import annotations
 

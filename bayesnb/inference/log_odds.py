@@ -1,4 +1,4 @@
-"""Mean and variance of the log-odds of all pairs of classes."""
+"""Moments of the log-odds."""
 
 from __future__ import annotations
 
@@ -124,7 +124,6 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 
 def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Moments of the log-odds, from draws of the parameters and the forests."""
     answers = PosteriorDraws(believed, DRAWS, classifier.fixed_seed)
     n_classes, found = len(believed.posterior.labels), []
     for cut in slices(n_rows, max(1, CHUNK // (DRAWS * n_classes**2))):

@@ -423,8 +423,8 @@ def predictive_checks(
     Returns
     -------
     PredictiveChecks
-        ``table`` has a line for each check, the worst first; ``failed`` holds the failed checks, and ``fits`` is True
-        if no check fails. :func:`bayesnb.plots.predictive_checks` draws the table.
+        ``failed`` holds the failed checks, and ``fits`` is True if no check fails.
+        :func:`bayesnb.plots.predictive_checks` draws the table.
 
     Raises
     ------

@@ -105,10 +105,7 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
 
 
 def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:
-    """The PyMC model of the learned rows if some have no label, otherwise ``None``.
-
-    If ``apart`` is true, columns of a small table have separate variables.
-    """
+    """The PyMC model of the learned rows if some have no label, otherwise ``None``."""
     from bayesnb.sampling import pymc_model
 
     learned = learned_in_two(classifier, X, y) if X is not None and y is not None else None

@@ -1,4 +1,4 @@
-"""How uncertain the class of each row is, and why."""
+"""Uncertainty of predicted classes."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def uncertainty(
 
     Notes
     -----
-    After a fit with unlabelled rows, all results are overconfident, because expected counts replace missing labels.
-    Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, and may lie outside
-    the interval. See ``docs/how-to/uncertainty.md``.
+    After a fit with unlabelled rows, all results are overconfident (see ``attrs["note"]``). Novelties of rows with
+    different missing values cannot be compared. ``probability`` is a mean, and may lie outside the interval. See
+    ``docs/how-to/uncertainty.md``.
 
     Examples
     --------

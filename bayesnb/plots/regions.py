@@ -1,4 +1,4 @@
-"""A plot of the predictions over the plane of two columns."""
+"""Plot of decision regions."""
 
 from __future__ import annotations
 

@@ -174,9 +174,9 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights that are only rounding errors to 0; ``whole`` are the weights before rows were removed.
+    """Set weights that are only rounding errors to 0, but no positive whole number.
 
-    Weights that are positive whole numbers do not change.
+    ``whole`` are the weights before rows were removed.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

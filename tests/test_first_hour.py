@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run
+from sklearn.linear_model import LogisticRegression
 
 from bayesnb import BayesianNB, Binned, Date, Gaussian, cli, deploy, draws, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
 from bayesnb.errors import ClassSpellingsWarning, NumbersAsLevelsWarning, UnreadCellWarning, UnseenLevelWarning
-from bayesnb.evaluation import comparison
+from bayesnb.evaluation import compare, comparison, evaluate, held_out, scorecard
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
 from bayesnb.report import report, scores
 from bayesnb.report.questions import Asking
@@ -504,3 +505,17 @@ def test_a_screen_shows_a_filled_date_with_its_interval(capsys, table):
     _, out, _ = run(capsys, "ask", "fill-in", "m.bayesnb", "new.csv")
     day = r"\d\d\.\d\d\.202\d"
     assert re.search(rf"elapsed of brought in │ {day} \({day} to {day}\)", out)
+
+
+@pytest.mark.parametrize("question", [evaluate, scorecard, held_out, lambda clf, *rows: compare({"a": clf}, *rows)])
+@pytest.mark.parametrize("clf", [BayesianNB(), BayesianNB(dependence="weighted"), LogisticRegression()])
+def test_a_fitted_model_on_new_rows_is_told_to_be_scored_by_cv_none(clf, question):
+    X, y = repairs()[["age"]], repairs()["outcome"]
+    clf = clf.fit(X[:90], y[:90])
+    for cv in ("loo", 90):
+        # A model without a dependence can be fitted anew by leave-one-out, so it only warns.
+        refits = isinstance(clf, BayesianNB) and clf.dependence is None and cv == "loo"
+        told = "to score it on rows that it has not learned, write cv=None"
+        with pytest.warns(UserWarning, match=told) if refits else pytest.raises(ValueError, match=told):
+            question(clf, X[90:], y[90:], cv)
+    question(clf, X, y, 5)

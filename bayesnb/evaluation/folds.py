@@ -26,6 +26,7 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.learning import EstimatorParameters
 from bayesnb.priors import Array, Dirichlet, first
 from bayesnb.progress import counted
+from bayesnb.wording import warn
 
 type Folds = Literal["loo"] | int | None
 
@@ -76,6 +77,8 @@ def folds_of(
     if isinstance(clf, FittedModel) and clf.__sklearn_is_fitted__():
         clf.classifier_.posterior.require_statistics(f"cv={cv!r}")
     codes, y = target.codes, target.classes[target.codes]
+    if cv not in ("loo", "once") and not isinstance(cv, np.ndarray):
+        require_folds(target, cv, _on_new_rows(clf))
     if isinstance(cv, str) and cv == "loo":
         settings = EstimatorParameters.of(clf) if ours else None
         # Forests learn nothing from labels that could not be left out in closed form.
@@ -85,8 +88,13 @@ def folds_of(
                 what = f"a BayesianNB with dependence={settings.dependence!r}"
                 why = "would leave a row out of the columns and not out of the exponents, which have learned its label"
             raise ValueError(
-                f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
+                f"{_on_new_rows(clf)}Expected a number of folds for {what}, such as cv={few_folds(codes)}; got "
+                f'cv="loo", which {why}'
             )
+        # A table smaller than the learned one is taken to be new.
+        said = _on_new_rows(clf)
+        if said and clf.classifier_.statistics.rows.sum() > len(codes):
+            warn(f'{said}With cv="loo", a copy of it learns these {len(codes):,} rows')
         # Raise the error for an estimate without leave-one-out before the slow sampling of a feature.
         model = Schema.infer(Table.of(X, min_rows=1), settings.features, settings.unseen).model(Dirichlet())
         model.require_left_out(settings.estimate)
@@ -144,6 +152,18 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 def learned_or_unknown(clf: Any, target: Target) -> Target:
     """Replace labels that a fitted model has not learned by its unknown class, if it has one."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
+
+
+def _on_new_rows(clf: Any) -> str:
+    """How to score a fitted classifier on new rows; empty if it is not fitted."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(clf)
+    except (NotFittedError, TypeError):
+        return ""
+    return "The model is fitted: to score it on rows that it has not learned, write cv=None. "
 
 
 def _length(rows: Any) -> int:
@@ -207,14 +227,13 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
             )
         yield train, scored
         return
-    require_folds(target, cv)
     fold = _dealt(X, codes, int(cv))
     for k in range(int(cv)):
         if len(test := scored[fold[scored] == k]):
             yield np.flatnonzero(fold != k), test
 
 
-def require_folds(target: Target, cv: Any) -> None:
+def require_folds(target: Target, cv: Any, hint: str = "") -> None:
     """Raise ``ValueError`` unless ``cv`` is "loo" or an integer from 2 to the size of the smallest class."""
     if isinstance(cv, str) and cv == "loo":
         return
@@ -225,8 +244,8 @@ def require_folds(target: Target, cv: Any) -> None:
         lone = target.classes.tolist()[int(np.bincount(target.codes).argmin())]
         cure = f"Leave out class {lone!r}, or score" if smallest == 1 else "Or score"
         raise ValueError(
-            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} by "
-            "leave-one-out, which has no such limit (and takes no dependence)"
+            f"{hint}Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} "
+            "by leave-one-out, which has no such limit (and takes no dependence)"
         )
 
 

@@ -90,7 +90,7 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
 def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
     require_exact(posterior.model)
     weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
-    if weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:
+    if rows.sum() > 1 and weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:
         raise NoExponentsError(
             "{value} of {expected} rows are the only row of their class, and no exponent is learned from such rows; "
             "take a class that several rows share, {other}",

@@ -149,7 +149,7 @@ def _of_rows(
     name = y if isinstance(y, str) else getattr(y, "name", None)
     others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
-    rows = TrainingRows.to_learn(X, y, sample_weight, unlabelled.marker)
+    rows = TrainingRows.of(X, y, sample_weight, unlabelled.marker, soft=True)
     if not rows.target.complete:
         rows = rows.weighing_unlabelled(unlabelled.weight)
         if not rows.weight.any():
@@ -273,11 +273,8 @@ def labelled_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None
 ) -> TrainingRows:
     """Read rows to learn; ``ValueError`` if a label is missing."""
-    return (
-        TrainingRows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema)
-        .labelled()
-        .counted()
-    )
+    rows = TrainingRows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema, soft=True)
+    return rows.labelled().counted()
 
 
 def _named_by_user(classes: Any) -> Array:

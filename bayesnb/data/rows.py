@@ -34,21 +34,30 @@ class TrainingRows:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        unlabelled: Any = None,
+        schema: Schema | None = None,
+        soft: bool = False,
     ) -> TrainingRows:
         """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
+
+        With ``soft``, ``y`` may hold soft labels; each row then becomes one weighted row per class.
 
         Raises
         ------
         ValueError
             If there are no labels, if labels and rows differ in number, or if no row has a weight above 0.
         """
+        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
+        shares = soft_labels(y := in_memory(y)) if soft else None
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         warn_of_order(X, {"y": y, "sample_weight": sample_weight})
-        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
-        target = read_target(y, unlabelled)
+        target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
         if len(target) != table.n_rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
         weight = every_row(len(target))
@@ -59,26 +68,14 @@ class TrainingRows:
             weight = _check_sample_weight(weight, target.codes, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-        return cls(table, target, weight)
-
-    @classmethod
-    def to_learn(
-        cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
-    ) -> TrainingRows:
-        """Read rows as :meth:`of` does, but replace a row with a soft label by one weighted row per class."""
-        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
-        soft = soft_labels(y := in_memory(y))
-        if soft is None:
-            return cls.of(X, y, sample_weight, unlabelled, schema)
-        classes, weights = soft
-        warn_of_order(X, {"y": y})
-        rows = cls.of(X, np.zeros(len(weights), int), sample_weight, None, schema)
-        weights = weights * rows.weight[:, None]
+        if shares is None:
+            return cls(table, target, weight)
+        classes, weights = shares[0], shares[1] * weight[:, None]
         row, c = np.nonzero(weights)
         if not len(row):
             raise ValueError("y is 0 everywhere: no row has a weight in any class, so there is nothing to learn from")
         target = Target.of(*without_unused(c, classes), unlabelled, tuple(classes.tolist()))
-        return cls(rows.table.rows(row), target, weights[row, c])
+        return cls(table.rows(row), target, weights[row, c])
 
     def labelled(self) -> TrainingRows:
         """Return this object; ``ValueError`` if a label is missing."""

@@ -483,7 +483,7 @@ def believed(
     if settings.dependence is not None:
         dependent.require_exact(model)
     require_point(model, settings.estimate)
-    posterior = Believed(model.posterior(learned.statistics.arranged(schema.features), draws))
+    posterior = Believed(model.posterior(learned.statistics, draws))
     others |= {name: getattr(settings, parameter) for name, parameter in SET_AFTER_FIT.items()}
     made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, declared, **others)
     if before is None or before.dependence is None or settings.dependence is None:

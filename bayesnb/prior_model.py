@@ -52,7 +52,7 @@ def of_table(
     named = [*learned.declared, *classes, *model.named_classes(labels_of(learned.classes))]
     classes = with_named(learned.classes, named)
     schema.require_words()
-    statistics = learned.over(classes).statistics.arranged(schema.features)
+    statistics = learned.over(classes).statistics
     data = schema.read(schema.through(part.table))[1]
     return PriorModel(model.before(statistics, rng, n), statistics, data, part.target.among(classes))
 

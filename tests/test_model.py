@@ -31,7 +31,9 @@ from bayesnb.evaluation import compare_estimates, evaluate
 from bayesnb.families import GaussianKnownVariance
 from bayesnb.inference.scoring import scores
 from bayesnb.model import ESTIMATES, Data, NaiveBayes, Posterior, Statistics
+from bayesnb.model.stacks import JoinedParts
 from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import same
 
 CLASSES = ("ant", "bee", "cow")
 SIZES = ["a", "b", "c", "d"]  # "d" is never seen
@@ -524,3 +526,15 @@ def test_columns_of_one_specification_give_together_what_each_gives_alone():
         one = nb.BayesianNB({name: clf.features[name]} if name in clf.features else None).fit(X[[name]], y)
         assert_allclose(one.log_evidence_.features[name], clf.log_evidence_.features[name], rtol=1e-12)
         assert repr(one.posterior_.features[name]) == repr(posterior.features[name])
+
+
+def test_parts_of_equal_columns_stay_joined_and_are_as_alone_when_they_are_looked_up() -> None:
+    X, y = nb.datasets.penguins()
+    posterior = BayesianNB().fit(X, y).posterior_
+    for parts, of in ((posterior.features, "features"), (posterior.prior, "prior")):
+        assert isinstance(parts, JoinedParts)
+        assert list(parts) == list(X) == list(posterior.statistics.features)
+        assert "apart" not in vars(parts)
+        for name in X:
+            assert same(parts[name], getattr(BayesianNB().fit(X[[name]], y).posterior_, of)[name])
+        assert repr(parts) == repr({name: parts[name] for name in X})

@@ -19,9 +19,9 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import looks_like_no_class
 from bayesnb.model import Statistics
+from bayesnb.model.stacks import whole_parts
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import Statistic, joined
 from bayesnb.wording import Cure, Message, Spelled, TableRemark, nearest, warn
 
 
@@ -400,29 +400,23 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    alike: dict[Any, list[Any]] = {}
-    for name, feature in schema.features.items():
-        kind = type(statistics.features[name])
-        has_moments = issubclass(kind, Moments) or kind.converted is not Statistic.converted
-        if feature.origin.kind == "sparse" and not has_moments:  # In a sparse matrix no value is missing.
-            rows = np.broadcast_to(statistics.rows[:, None], statistics.features[name].counts.shape)
-            mean = statistics.features[name].counts / np.maximum(rows, np.finfo(float).tiny)
-            return list(feature.columns), rows, mean, np.full(rows.shape, np.inf)
-        if has_moments and feature.origin.inferred and not feature.source:
-            alike.setdefault(kind if len(feature.columns) == 1 else name, []).append(name)
-    found: list[tuple[int, Any, Array, Array, Array]] = []
-    place = {name: k for k, name in enumerate(schema.names if alike else ())}
-    for group in alike.values():
-        s: Any = joined([statistics.features[name] for name in group])
-        if (moments := s if isinstance(s, Moments) else s.converted(Moments)) is None:
-            continue
-        n = np.broadcast_to(moments.n, moments.total.shape)
-        own = moments.own(moments.scatter)
-        columns = [column for name in group for column in schema.features[name].columns]
-        found += zip(map(place.__getitem__, columns), columns, n.T, moments.mean.T, own.T, strict=True)
+    found: list[tuple[Any, ...]] = []
+    for names, s in whole_parts(statistics.features):
+        features: list[Feature] = [schema.features[name] for name in names]
+        moments = s if isinstance(s, Moments) else s.converted(Moments)
+        if moments is None and features[0].origin.kind == "sparse":  # In a sparse matrix no value is missing.
+            rows = np.broadcast_to(statistics.rows[:, None], s.counts.shape)
+            mean = s.counts / np.maximum(rows, np.finfo(float).tiny)
+            return list(features[0].columns), rows, mean, np.full(rows.shape, np.inf)
+        if moments is not None:
+            columns = ((column, f.origin.inferred and not f.source) for f in features for column in f.columns)
+            n, own = np.broadcast_to(moments.n, moments.total.shape), moments.own(moments.scatter)
+            each = zip(columns, n.T, moments.mean.T, own.T, strict=True)
+            found += ((column, *numbers) for (column, inferred), *numbers in each if inferred)
     if not found:
         return [], *np.zeros((3, len(statistics.rows), 0))
-    _, names, *parts = zip(*sorted(found), strict=True)
+    place = {name: k for k, name in enumerate(schema.names)}
+    names, *parts = zip(*sorted(found, key=lambda each: place[each[0]]), strict=True)
     return list(names), *(np.stack(part, axis=1) for part in parts)
 
 

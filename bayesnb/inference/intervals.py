@@ -137,9 +137,7 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
             'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
         )
     believed = classifier.believed.when_given(given)
-    by_formula = method == "saddlepoint" or (
-        method == "auto" and two and believed.naive and posterior.exact and close(posterior)
-    )
+    by_formula = method == "saddlepoint" or (method == "auto" and two and believed.naive and close(posterior))
     if not by_formula:
         require_whole(2, draws=draws)
     return PosteriorDraws(believed, max(2, draws), classifier.fixed_seed), by_formula

@@ -195,10 +195,9 @@ class NaiveBayes:
                 f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
                 "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
             )
-        given = lambda name: about(f"feature {name!r}", labels), {name: data[name] for name in self.features}
-        alike = stacks.stacked(self.features)
-        each = stacks.by_name(alike, len(members), lambda family, x: family.statistic(x, members), *given)
-        return Statistics(tuple(labels), weights, each, members.squares())
+        naming, alike = lambda name: about(f"feature {name!r}", labels), stacks.stacked(self.features, data)
+        each = stacks.each(alike, len(members), lambda family, x: family.statistic(x, members), naming)
+        return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
         """The statistics of all rows if each row counts in every class c with the weight ``r[row, c]``."""
@@ -233,10 +232,13 @@ class NaiveBayes:
             prior = family.priors(s, statistics.labels)
             return prior, family.update(prior, s) if known is None else known
 
-        seen = {name: statistics.features[name] for name in self.features}
+        if any(name != held for name, held in zip(self.features, statistics.features, strict=False)):
+            statistics = replace(statistics, features={name: statistics.features[name] for name in self.features})
+        seen = statistics.features
         alike = stacks.stacked(self.features, seen)
-        both = stacks.by_name(alike, len(statistics.labels), learned, statistics.about, draws)
-        prior, believed = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
+        both = [*stacks.each(alike, len(statistics.labels), learned, statistics.about, draws)]
+        each = ([(names, pair[k]) for names, pair in both] for k in (0, 1))
+        prior, believed = (stacks.by_name(self.features, found, seen) for found in each)
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
         label = label_prior.update(statistics.rows)
         found = Posterior(self, statistics, label_prior, prior, label, believed)
@@ -312,7 +314,8 @@ class Posterior:
         """The posterior given other statistics; priors scaled to the original data are not rescaled."""
         both = self.prior, statistics.features
         alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
-        believed = stacks.by_name(alike, len(self.labels), updated, statistics.about)
+        each = stacks.each(alike, len(self.labels), updated, statistics.about)
+        believed = stacks.by_name(self.model.features, each, self.prior)
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
@@ -331,8 +334,8 @@ class Posterior:
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
             f"({believed.convergence})"
-            for name, believed in self.features.items()
-            if isinstance(believed, Draws) and not believed.convergence.converged
+            for name, family in self.model.features.items()
+            if not family.exact and not (believed := self.features[name]).convergence.converged
         ]
         if said:
             warn(
@@ -469,6 +472,8 @@ class Posterior:
 
     def require_proper(self) -> None:
         """Raise :class:`ImproperError` if a feature's posterior is improper."""
+        if all(believed.proper().all() for _, believed in stacks.whole_parts(self.features)):
+            return
         for name, believed in self.features.items():
             with self.statistics.about(name):
                 believed.require_proper("A posterior that predicts")

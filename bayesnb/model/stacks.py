@@ -5,15 +5,15 @@ One call per feature takes up to five times longer than one call for all feature
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from bayesnb.families.columns import Coded, widest
 from bayesnb.families.family import Family
 from bayesnb.statistics.statistic import arrays_of, joined
 
@@ -23,6 +23,52 @@ LARGEST = 2**24
 
 type Parts = Mapping[Any, Any]
 """A part of each feature, by its name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JoinedParts(Mapping[Any, Any]):
+    """A part of each feature. Parts of a stack stay joined until one is looked up.
+
+    ``stack`` maps features to keys of ``joined``, and ``cuts`` to their columns there.
+    """
+
+    joined: Mapping[tuple[Any, ...], Any]
+    stack: Mapping[Any, tuple[Any, ...]]
+    cuts: Mapping[Any, range]
+
+    @cached_property
+    def apart(self) -> dict[Any, Any]:
+        return {name: self.joined[self.stack[name]].columns(cut) for name, cut in self.cuts.items()}
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.apart[name] if name in self.cuts else self.joined[self.stack[name]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.stack)
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
+    """The results of :func:`each`, by feature. ``like`` has as many columns per feature."""
+    joined = {tuple(names): part for names, part in found}
+    known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
+    for names in (names for names in joined if len(names) > 1):
+        ends = np.cumsum([0, *(len(known[n]) if n in known else width(like[n]) for n in names)]).tolist()
+        cuts |= zip(names, map(range, ends, ends[1:]), strict=True)
+    if not cuts:
+        return {name: joined[(name,)] for name in features}
+    stack = {name: names for names in joined for name in names}
+    return JoinedParts(joined, {name: stack[name] for name in features}, cuts)
+
+
+def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
+    """Names of features and their parts, which may be joined."""
+    return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +86,22 @@ class Stack:
 
 
 def _joined(names: Sequence[Any], each: Sequence[Parts]) -> list[Any]:
-    return [joined([parts[name] for name in names]) for parts in each]
+    held = [parts.joined.get(tuple(names)) if isinstance(parts, JoinedParts) else None for parts in each]
+    both = zip(held, each, strict=True)
+    return [joined([parts[name] for name in names]) if whole is None else whole for whole, parts in both]
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
     """Group features with equal specifications, if their arrays in ``known`` can be joined by column."""
-    if len(features) == 1:
-        return [Stack(family, [name], known) for name, family in features.items()]
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
+    whole = [{name: part for names, part in whole_parts(parts) for name in names} for parts in known]
     alike: dict[Any, list[Any]] = {}
     for name, family in features.items():
-        shapes = (v.shape[2:] for parts in known for v in arrays_of(parts[name]).values())
-        alike.setdefault((specified[id(family)] or name, *shapes), []).append(name)
-    return [Stack(features[names[0]], names, known) for names in alike.values()]
+        depths = (shape[2:] for parts in whole for shape in shapes(parts[name]))
+        alike.setdefault((specified[id(family)] or name, *depths), []).append(name)
+    return [Stack(features[n], (n, *more), known if more else tuple({n: parts[n]} for parts in known))
+            for n, *more in alike.values()]  # fmt: skip
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
@@ -100,35 +148,13 @@ def each[T](
             yield [name], answer
 
 
-def by_name(
-    stacks: Sequence[Stack],
-    n_rows: int,
-    ask: Callable[..., Any],
-    naming: Callable[[Any], AbstractContextManager[None]],
-    *given: Parts,
-) -> dict[Any, Any]:
-    """The results of :func:`each`, by feature. Features have the order of ``Stack.known[0]``, or of ``given[0]`` if
-    ``known`` is empty. The result of ``ask`` must have one column for each column of the joined features.
-    """
-    first = (*stacks[0].known, *given)[0] if stacks else {}
-    answers: dict[Any, Any] = dict.fromkeys(first)
-    for names, answer in each(stacks, n_rows, ask, naming, *given):
-        if len(names) == 1:
-            answers[names[0]] = answer
-            continue
-        ends = np.cumsum([0, *(width(first[name]) for name in names)])
-        answers |= zip(names, split(answer, ends.tolist()), strict=True)
-    return answers
+def shapes(part: Any) -> list[tuple[int, ...]]:
+    """Shapes of the arrays of a part; levels are an axis."""
+    if isinstance(part, Coded):
+        return [(*part.shape, widest(part.levels))]
+    return [v.shape for v in ([part] if hasattr(part, "shape") else arrays_of(part).values())]
 
 
 def width(part: Any) -> int:
     """Number of columns."""
-    arrays = [part] if hasattr(part, "shape") else arrays_of(part).values()
-    return next(v.shape[1] for v in arrays if len(v.shape) > 1)
-
-
-def split(answer: Any, ends: Sequence[int]) -> list[Any]:
-    """Divide a result among features: feature k has columns ``range(ends[k], ends[k + 1])``."""
-    if isinstance(answer, tuple):
-        return list(zip(*(split(part, ends) for part in answer), strict=True))
-    return [answer.columns(range(a, b)) for a, b in pairwise(ends)]
+    return next(shape[1] for shape in shapes(part) if len(shape) > 1)

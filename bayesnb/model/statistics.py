@@ -150,10 +150,6 @@ class Statistics:
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
         return replace(self, features={**self.features, **new}) if new else self
 
-    def arranged(self, names: Iterable[Any]) -> Statistics:
-        order = list(names)
-        return self if order == list(self.features) else replace(self, features={k: self.features[k] for k in order})
-
     def __add__(self, other: Statistics) -> Statistics:
         if set(self.features) != set(other.features):
             odd = sorted(set(self.features) ^ set(other.features))

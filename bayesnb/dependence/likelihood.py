@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesnb.dependence.exponents import Layout
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array
 
 
@@ -187,8 +187,14 @@ def _information_by_classes(
     if len(own):
         flat = weighed.reshape(len(mean), n_classes * width)
         apart -= (flat.T @ flat).reshape(apart.shape)
-    else:
-        information_apart(rows.weight * p[:, None] * p, alike, apart)
+        return
+    for cut in pair_blocks(len(mean), n_classes):
+        information_apart(rows.weight[cut] * p[:, None, cut] * p[:, cut], alike[cut], apart)
+
+
+def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
+    """Divide rows into blocks whose (class, class, row) arrays stay small."""
+    return slices(n_rows, max(64, CELLS // (2 * n_classes) ** 2))
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:

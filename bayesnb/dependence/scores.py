@@ -24,6 +24,7 @@ from bayesnb.dependence.likelihood import (
     information_apart,
     information_by_pairs,
     log_posterior_of_classes,
+    pair_blocks,
 )
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
@@ -349,11 +350,13 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
         slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
         slope[:, n:] += missed.T @ alike
         curved *= rows.weight[:, None, None]
-        both = curved.transpose(1, 2, 0)
         if n_classes <= FEW_CLASSES:
-            information_by_pairs(rows.terms, both, alike, own, shared, mixed, apart)
+            information_by_pairs(rows.terms, curved.transpose(1, 2, 0), alike, own, shared, mixed, apart)
             continue
-        curved = -curved
+        if not len(own):
+            for cut in pair_blocks(len(rows.codes), n_classes):
+                information_apart(curved[cut].transpose(1, 2, 0), alike[cut], apart)
+        curved *= -1
         curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
         weighed = curved @ rows.terms
         many = len(rows.codes) * n_classes
@@ -361,7 +364,6 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
         for c in range(n_classes):
             mixed[:, c] += weighed[:, c].T @ np.column_stack([rows.terms[:, c][:, own], alike])
         if not len(own):
-            information_apart(both, alike, apart)
             continue
         each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes)]
         for c in range(n_classes):

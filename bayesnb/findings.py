@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from bayesnb.data.amounts import MARKS
+from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
-from bayesnb.data.columns import Column
+from bayesnb.data.columns import Column, missing_in
 from bayesnb.data.improving import best_in_order, best_parts, better_rounded, derived
 from bayesnb.data.readings import (
     Bounded,
@@ -24,19 +24,22 @@ from bayesnb.data.readings import (
     Number,
     default_reading,
     nearly_bounded,
+    no_numbers_in,
+    numbers_among,
     recognised,
     recognised_in,
     slips_in,
     spellings,
     texts_of,
     units_of,
+    written_as_text,
 )
 from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.text import are_sentences, mostly_sentences
-from bayesnb.data.warned import IN_CLASS, looks_like_identifier, missing_in, named_as_key, spelled_apart
+from bayesnb.data.warned import IN_CLASS, looks_like_identifier, named_as_key, spelled_apart
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:
@@ -158,7 +161,11 @@ class Findings:
 
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing."""
-        frame = _frame_of(X)
+        table = Table.of(X)
+        frame = _frame_of(table)
+        # Batches of other containers hold their text as categories, which are no declared levels.
+        texts = [name for name in frame.select_dtypes("category") if table.column(name).declared is None]
+        frame = frame.astype(dict.fromkeys(texts, object))
         frame = without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
         for name in frame.select_dtypes(exclude=["number", "bool"]):
             column = Column(name, frame[name])
@@ -413,7 +420,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
         return
     others = sorted({*texts} - {*counts.index})
     plain = len(others) + len(held) - len(texts) > 0 and all(re.fullmatch(NUMBER, text) for text in others)
-    of_numbers = plain or recognised(others)
+    of_numbers = plain or recognised(others, plain=True)
     effect = "so all cells are read as levels" if of_numbers else "a level like any other"
     for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         if text == "NA" and _are_codes(texts.unique()):
@@ -490,6 +497,9 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
             held = cells.mask(cells.astype(str).str.strip().isin(own))
             texts = held.dropna().astype(str).str.strip()
             read = len(texts) < cells.notna().sum() and len(texts) and texts.str.fullmatch(NUMBER).all()
+            numbers, odd = ([], []) if read or len(texts) == cells.notna().sum() else numbers_among(texts.unique())
+            if len(numbers) == 1 and not (odd or numbers[0].unit):
+                held = pd.Series(numbers[0].read(Column(name, held))[name], held.index)
             found[name] = pd.to_numeric(held) if read else held
     return pd.DataFrame(found, index=frame.index)
 
@@ -526,6 +536,23 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
                        low=order[0], high=order[-1], cure=cure)  # fmt: skip
         yield Remark(name, said, cures=(cure,), asks=True)
         return
+    # Codes such as 000123 stay text, although each of them parses as a number.
+    numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
+    if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or no_numbers_in(levels.index)):
+        shown = ", ".join(map(_short, odd[:3]))
+        text, cures = "numbers except {shown}, so all are read as levels: correct them, or {na}", ()
+        if not odd:
+            text, cures = "numbers written as text, such as {value!r}, read as levels: {cures}", numbers
+            text = text if len(numbers) == 1 else text.replace("text,", "text with an unknown decimal mark,")
+        cures = tuple(Cure("features", each.spelled, name) for each in cures)
+        plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
+        said = Message(
+            text, shown=shown, value=levels.index[0], cures=cures, na=odd and missing_in(name, odd[0], plain)
+        )
+        asks = len(cures) > 1 or not written_as_text(levels.index)
+        option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
+        yield Remark(name, said, True, option=option, cures=cures, asks=asks)
+        return
     joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
     if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
         bag = Cure("features", "Text", name)
@@ -538,19 +565,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if joined is not None:
         yield joined
         return
-    number = texts.str.fullmatch(NUMBER)
-    # Codes such as 000123 stay text, although each of them parses as a number.
-    if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
-        odd = texts[~number].value_counts().index[:3].tolist()
-        shown = ", ".join(map(_short, odd))
-        said = Message(
-            "numbers written as text, read as levels: {cure}", cure=Cure("features", Number(".").spelled, name)
-        )
-        if odd:
-            text = "numbers except {shown}, so all are read as levels: correct them, or {na}"
-            said = Message(text, shown=shown, na=missing_in(name, odd[0]))
-        yield Remark(name, said, True, option=("--na", f"{name}={odd[0]}") if len(odd) == 1 else ())
-    elif looks_like_identifier(k, n):
+    if looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
     elif k >= MANY_LEVELS and once >= k / 2:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)

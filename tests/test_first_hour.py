@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import run
+from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from bayesnb import BayesianNB, Binned, Date, Gaussian, cli, deploy, draws, inspect
+from bayesnb import BayesianNB, Binned, Date, Gaussian, Number, cli, deploy, draws, inspect
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
 from bayesnb.errors import ClassSpellingsWarning, NumbersAsLevelsWarning, UnreadCellWarning, UnseenLevelWarning
@@ -364,6 +367,77 @@ def test_a_word_among_numbers_is_named_with_what_to_write(table, cell, decimals)
     assert cure in str(inspect(X, y))
     exec(cure, {"X": X, "pd": pd})
     assert BayesianNB().fit(X, y).describe()["missing"]["size"] == pytest.approx(2 / len(X))
+
+
+def as_texts(numbers, mark, word=None):
+    texts = [f"{number:.2f}".replace(".", mark) for number in numbers]
+    return texts if word is None else [*texts[:-3], *[word] * 3]
+
+
+HELD = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "dict": dict, "arrow": lambda X: pa.table(X)}
+
+
+@pytest.mark.parametrize("container", HELD)
+@pytest.mark.parametrize("word", [None, "k.A.", "-"])
+@pytest.mark.parametrize("mark", [".", ","])
+def test_numbers_written_as_text_become_numbers_as_in_a_file_whatever_the_decimal_mark(table, container, word, mark):
+    y, sizes = table["outcome"], np.random.default_rng(0).normal(40, 9, len(table))
+    X = HELD[container]({"size": as_texts(sizes, mark, word)})
+    cells = [float(size.replace(",", ".")) if size[0].isdigit() else None for size in as_texts(sizes, mark, word)]
+    expected = BayesianNB().fit({"size": cells}, y)
+    found = inspect(X, y)
+    assert "numbers" in str(found) or "all cells are read as levels" in str(found)
+    clf = BayesianNB(found.features).fit(found.mended(X), y)
+    assert clf.describe()["family"].tolist() == ["Gaussian"]
+    assert_allclose(clf.predict_proba(found.mended(X)), expected.predict_proba({"size": cells}), atol=1e-9)
+    if word != "k.A.":
+        named = BayesianNB({"size": Number(mark)}).fit(X, y)
+        assert_allclose(named.predict_proba(X), expected.predict_proba({"size": cells}), atol=1e-9)
+        return
+    for features, write in (({"size": Number(mark)}, "'k.A.'"), ({"size": Gaussian()}, "'k.A.'")):
+        with pytest.raises(RefusedError, match="if it means missing, ") as refused:
+            BayesianNB(features).fit(X, y)
+        assert refused.value.value == "k.A."
+        assert write in str(refused.value)
+
+
+@pytest.mark.parametrize("word", [None, "abc"])
+@pytest.mark.parametrize("mark", [".", ","])
+def test_a_warning_about_numbers_read_as_levels_names_the_remedy_or_a_finding_of_inspect(table, mark, word):
+    y, sizes = table["outcome"], np.random.default_rng(0).normal(40, 9, len(table))
+    X = {"size": as_texts(sizes, mark, word)}
+    with pytest.warns(NumbersAsLevelsWarning) as said:
+        BayesianNB().fit(X, y)
+    message, found = str(said[0].message), inspect(X, y)
+    assert ("to_numeric" in message) == (mark == "." and word is not None)
+    assert (f"features={{'size': Number(decimal=\"{mark}\")}}" in message) == (word is None)
+    assert ("'abc'" in message) == (word is not None)
+    assert [remark.column for remark in found.remarks] == ["size"]
+    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["family"].tolist() == ["Gaussian"]
+
+
+def test_a_number_with_an_unknown_decimal_mark_is_asked_about_and_whole_numbers_may_be_codes(table):
+    y, sizes = table["outcome"], np.random.default_rng(0).permutation(len(table)) + 1000
+    for texts, cures in (([f"{size:,}" for size in sizes], 2), ([str(size) for size in sizes], 1)):
+        (remark,) = inspect({"size": texts}, y).remarks
+        assert remark.asks
+        assert len(remark.cures) == cures
+        assert inspect({"size": texts}, y).features == {}
+
+
+@pytest.mark.parametrize(("word", "said"), [("k.A.", "if it means missing, --na pH=k.A."), ("abc", "convert it")])
+def test_the_cell_that_prevents_numbers_is_named_and_not_a_decimal_comma(capsys, table, word, said):
+    sizes = np.random.default_rng(0).normal(7, 1, len(table))
+    Path("v.csv").write_text(
+        "\n".join(["pH;y", *(f"{s};{c}" for s, c in zip(as_texts(sizes, ",", word), table["outcome"], strict=True))])
+    )
+    code, _, error = run(capsys, "fit", "v.csv", "--target", "y", "--feature", "pH=gaussian", "-o", "m.bayesnb")
+    assert code
+    assert f"column 'pH' holds text ('{word}') where numbers are needed" in (error := " ".join(error.split()))
+    assert said in error
+    capsys.readouterr()
+    run(capsys, "fit", "v.csv", "--target", "y", "--na", word, "--feature", "pH=gaussian", "-o", "m.bayesnb")
+    assert Path("m.bayesnb").exists()
 
 
 def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_sense(table):

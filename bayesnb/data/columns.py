@@ -6,6 +6,7 @@ None, NaN, NaT, pd.NA and null are all missing values.
 from __future__ import annotations
 
 import reprlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,10 +17,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import GAPS, is_float, number_in
+from bayesnb.data.amounts import GAPS, MARKS, is_float, measured, number_in
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
-from bayesnb.wording import Cure, RefusedError, Spelled
+from bayesnb.wording import Cure, Message, RefusedError, Spelled
 
 type Names = tuple[Any, ...]
 type Kind = Literal["boolean", "integer", "real", "text", "empty"]
@@ -143,14 +144,16 @@ class Column:
                 x = np.full(len(self.values), np.nan)
                 x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
                 return x
-            row, example = next((each for each in odd if number_in(str(each[1]))), (odd or held)[0])
+            words = [(row, v) for row, v in odd if measured(str(v)) is None]
+            row, example = (words or [each for each in odd if number_in(str(each[1]))] or odd or held)[0]
+            alone = all(v == example for _, v in odd)
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",
                 column=self.name,
                 value=example,
                 row=row,
-                write=f"write {number}" if (number := number_in(str(example))) else "convert it",
+                write=f"write {number}" if (number := number_in(str(example))) else to_mend(self.name, example, alone),
                 expected="numbers",
                 cure=Cure("features", "Categorical", self.name),
             )
@@ -189,6 +192,19 @@ class Column:
             return codes, distinct.tolist()
         codes, distinct = pd.factorize(self.values) if isinstance(self.values, pd.Series) else coded_array(self.values)
         return codes, distinct.tolist()
+
+
+def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
+    """What to do about a text among numbers."""
+    if str(text).strip().lower() not in MARKS:
+        return "convert it"
+    return Message("if it means missing, {na}", na=missing_in(column, text, among_floats))
+
+
+def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
+    """How to read a marker as missing; ``among_floats`` if Python reads the other texts as numbers."""
+    code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
+    return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.amounts import BOUND, FRACTIONS, GAPS, MARKS, is_currency, is_float, measured, number_in, one_unit
-from bayesnb.data.columns import Column, Names
+from bayesnb.data.columns import Column, Names, to_mend
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
 
@@ -157,12 +157,19 @@ class Number(Reading):
         if self.resolves and not texts:
             return self
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
+        value, decimals = next(iter(texts), ""), [self.decimal] if self.decimal else [*FRACTIONS]
         if not fitting:
-            said = "and not all of its cells are numbers with one mark: mend them, or read it as levels"
+            said = (
+                "and not all of its cells are numbers with one unit and one decimal mark: {write}, or read it as levels"
+            )
+            odd = (
+                [t for t in texts if Number(d, getattr(measured(t), "unit", ""))._value(t) is None] for d in decimals
+            )
+            value = next(iter(min(odd, key=len)), value)
         cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in FRACTIONS)
-        value = next(iter(texts), "")
         said = "column {column!r} holds {value!r}, " + said
-        raise RefusedError(said, column=column.name, value=value, cure=(*cures,))
+        write = to_mend(column.name, value)
+        raise RefusedError(said, column=column.name, value=value, write=write, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
         return {column.name: converted(column, self._value, self.said, number_in)}
@@ -506,12 +513,16 @@ class Date(Reading):
             return self.of_fields(self.parts, forms[0])
         said = "which {open} leaves open: say how to read it, as {cure}"
         if not forms:
-            said = "and not all of its cells are dates or times of one format: mend them, or read it as levels"
+            said = "and not all of its cells are dates or times of one format: {write}, or read it as levels"
         cures = (Cure("features", self.of_fields(self.parts, form).spelled, column.name) for form in forms)
-        value, what = next(iter(texts), column.dtype), self.left_open(texts, forms)
-        raise RefusedError(
-            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,)
+        value, what = (
+            next((t for t in texts if not (forms or formats_of([t]))), [*texts, column.dtype][0]),
+            self.left_open(texts, forms),
         )
+        raise RefusedError(
+            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,),
+            write=to_mend(column.name, value),
+        )  # fmt: skip
 
     def read(self, column: Column) -> dict[Any, Any]:
         codes, distinct = codes_of(column)
@@ -990,6 +1001,21 @@ def warn_of_unread(
     )
 
 
+def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
+    """How to read the numbers among some levels, if they have one unit and decimal mark; and the other texts."""
+    texts = [level for level in levels if isinstance(level, str)]
+    odd = [text for text in texts if measured(text) is None]
+    numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
+    return numbers, odd if odd or numbers else [text for text in texts if not is_float(text)]
+
+
+def written_as_text(levels: Collection[Any]) -> list[Number]:
+    """How to read levels that are all numbers, unless all are whole and may be codes; several if ambiguous."""
+    texts = [level for level in levels if isinstance(level, str)]
+    coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
+    return [] if coded else [*_numbers_in(texts, plain=True)]
+
+
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
     """The texts that are not numbers, if most are; among whole numbers as text, only markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
@@ -998,10 +1024,10 @@ def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
         odd += measured(text) is None
         if odd > 0.2 * len(some):
             return []
-    texts = [level for level in levels if isinstance(level, str)]
-    found = [text for text in texts if measured(text) is None] or [text for text in texts if not is_float(text)]
+    found = numbers_among(levels)[1]
     markers = all(text.strip().lower() in MARKS for text in found)
-    return found if odd + whole <= 0.2 * len(some) or markers or len(texts) < len(levels) else []
+    texts = all(isinstance(level, str) for level in levels)
+    return found if odd + whole <= 0.2 * len(some) or markers or not texts else []
 
 
 READINGS: Mapping[str, type[Reading]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.amounts import is_float
-from bayesnb.data.columns import Names
+from bayesnb.data.columns import Names, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import MOST_SPELLED, alike_in, no_numbers_in
+from bayesnb.data.readings import MOST_SPELLED, alike_in, no_numbers_in, written_as_text
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import looks_like_no_class
@@ -176,7 +175,15 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
         for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):
             seen, rows = int((of_levels > 0).sum()), float(of_levels.sum())
             several = kind == "text" and len(counts) == 1 and len(levels) >= FEWEST_LEVELS
-            if several and (odd := no_numbers_in(levels)):
+            if several and (numbers := written_as_text(levels)):
+                said = (
+                    "column {column!r}: its {k:,} levels are numbers written as text, such as {value!r}: read them as "
+                )
+                said += "numbers with {cure}"
+                cures = tuple(Cure("features", number.spelled, column) for number in numbers)
+                said = Message(said, column=column, k=len(levels), value=levels[0], cure=cures)
+                yield said, NumbersAsLevelsWarning
+            elif several and (odd := no_numbers_in(levels)):
                 said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
                 said += "all are read as levels: {cure}"
                 cure: Any = Spelled("bayesnb.inspect(X, y) names the remedy", "inspect names the remedy")
@@ -203,13 +210,6 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
             said += "or name its family, as {cure}"
             cure = Cure("features", "Gaussian", column)
             yield Message(said, column=column, rows=len(x), cure=cure), IdentifierWarning
-
-
-def missing_in(column: Any, mark: Any, among_texts: bool = True) -> Spelled:
-    """How to read a marker as missing."""
-    """How to read a marker as missing; ``among_texts``, if the numbers are text."""
-    code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
-    return Spelled(code if among_texts else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 
 
 class NumbersAsLevelsWarning(TableRemark):

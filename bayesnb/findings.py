@@ -539,16 +539,20 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     # Codes such as 000123 stay text, although each of them parses as a number.
     numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
     if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or no_numbers_in(levels.index)):
-        shown = ", ".join(map(_short, odd[:3]))
-        text, cures = "numbers except {shown}, so all are read as levels: correct them, or {na}", ()
-        if not odd:
-            text, cures = "numbers written as text, such as {value!r}, read as levels: {cures}", numbers
-            text = text if len(numbers) == 1 else text.replace("text,", "text with an unknown decimal mark,")
-        cures = tuple(Cure("features", each.spelled, name) for each in cures)
-        plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
-        said = Message(
-            text, shown=shown, value=levels.index[0], cures=cures, na=odd and missing_in(name, odd[0], plain)
-        )
+        cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
+        odd = sorted(odd, key=lambda text: (-levels[text], text))
+        if odd:
+            plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
+            said = Message(
+                "numbers except {shown}, so all are read as levels: correct them, or {na}",
+                shown=", ".join(map(_short, odd[:3])), na=missing_in(name, odd[0], plain),
+            )  # fmt: skip
+        else:
+            text = "text" if len(cures) == 1 else "text with an unknown decimal mark"
+            said = Message(
+                "numbers written as {text}, such as {value!r}, read as levels: {cures}",
+                text=text, value=min(map(str, levels.index)), cures=cures,
+            )  # fmt: skip
         asks = len(cures) > 1 or not written_as_text(levels.index)
         option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
         yield Remark(name, said, True, option=option, cures=cures, asks=asks)

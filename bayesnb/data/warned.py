@@ -175,7 +175,10 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
         for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):
             seen, rows = int((of_levels > 0).sum()), float(of_levels.sum())
             several = kind == "text" and len(counts) == 1 and len(levels) >= FEWEST_LEVELS
-            if several and (numbers := written_as_text(levels)):
+            identifying = looks_like_identifier(seen, rows)
+            # A few numbers with decimal points may be codes, such as 250.01, and no warning is given.
+            plain = several and not identifying and all(map(is_float, levels))
+            if several and not plain and (numbers := written_as_text(levels)):
                 said = (
                     "column {column!r}: its {k:,} levels are numbers written as text, such as {value!r}: read them as "
                 )
@@ -190,7 +193,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 if all(is_float(level) for level in levels if level not in odd):
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
-            elif looks_like_identifier(seen, rows) and kind != "specified":
+            elif identifying and kind != "specified":
                 said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "
                 said += "it out, or name its family, as {cure}, or 'text' for its words"
                 among = f"{rows:,.10g} rows" if rows >= seen else f"rows of weight {rows:,.10g}"

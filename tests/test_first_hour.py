@@ -593,3 +593,11 @@ def test_a_fitted_model_on_new_rows_is_told_to_be_scored_by_cv_none(clf, questio
         with pytest.warns(UserWarning, match=told) if refits else pytest.raises(ValueError, match=told):
             question(clf, X[90:], y[90:], cv)
     question(clf, X, y, 5)
+
+
+@pytest.mark.parametrize("whole", [(20, 21, 22), (-3, -4, 1)])
+def test_numbers_with_commas_beside_a_word_are_no_lists_of_choices(whole):
+    """All parts between the commas recur, as options do."""
+    X, y = {"size": [*(f"{k},{tenth}" for k in whole for tenth in (5, 7)), "k.A."] * 3}, ["a", "b", "c"] * 7
+    assert "choices" not in str(inspect(X, y))
+    assert [*BayesianNB().fit(X, y).describe().index] == ["size"]

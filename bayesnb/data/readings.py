@@ -755,7 +755,9 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
         varies = len({len(cell) for cell in cells}) > 1
         recur = sum(n > 1 for n in counts.values()) >= 0.8 * len(counts)
         once = all(len(set(cell)) == len(cell) for cell in cells)
-        words = not all(part.replace(".", "").isdecimal() for part in counts) or sep != ","
+        several = [(text, cell) for text, cell in zip(texts, cells, strict=True) if sep in text]
+        numbers = all(measured(t) or all(part.replace(".", "").isdecimal() for part in cell) for t, cell in several)
+        words = sep != "," or not numbers
         if varies and recur and once and words and 2 <= len(counts) <= MOST_OPTIONS and len(counts) < len(texts):
             yield Choices(sep, tuple(sorted(counts)))
             return

@@ -301,14 +301,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         The draws of a single row have the right distribution, but different rows do not share one θ. With
         ``chosen=None``, the draws are conditioned on the data, but not on row i.
         """
-        parts = []
-        for c in range(posterior.batch_shape[0]):
+        found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
+        for c in range(found.shape[-1]):
             believed, here = posterior.at([c]), common.within(c)
-            part = self._drawn_with_row(believed, x, here, 0.0)
-            if chosen is not None and (of_class := chosen == c).any():
-                part = np.where(of_class, self._drawn_with_row(believed, x, here), part)
-            parts.append(part)
-        return np.stack(parts, axis=-1)
+            of_class = np.zeros(found.shape[:2], bool) if chosen is None else chosen == c
+            # Most rows have the same class in all draws, so only one of the two distributions is drawn.
+            for given, asked in ((0.0, ~of_class), (1.0, of_class)):
+                if len(rows := np.flatnonzero(asked.any(0))):
+                    drawn = self._drawn_with_row(believed, x[rows], here, given)
+                    found[:, rows, c] = np.where(asked[:, rows], drawn, found[:, rows, c])
+        return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
         """Draws (draw, row) of log p(x_i | θ) for one class, given its rows and ``t`` copies of row i."""

@@ -54,8 +54,9 @@ class PosteriorDraws:
     def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int) -> dict[str, Array]:
         """Evaluate several functions of the draws (draw, row, class) in one pass."""
         n_classes = len(self.believed.posterior.labels)
-        # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
-        size = CHUNK if self._few else 8 * CHUNK
+        # Draws that do not fit into memory, and draws per cell, are drawn again for every batch of rows, so these
+        # batches are larger.
+        size = CHUNK if self._few and not self.believed.by_cells else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
             rows = np.arange(cut.start, cut.stop)

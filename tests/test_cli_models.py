@@ -25,6 +25,7 @@ from bayesnb import (
     datasets,
     load,
 )
+from bayesnb.cli import asking
 from bayesnb.dependence import exponents
 from bayesnb.inference.column_gains import information
 
@@ -295,6 +296,17 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
     assert said["row"] == X.loc[3].to_dict()
 
 
+def test_set_changes_values_of_the_row_at_a_position(done, tennis):
+    row = ("explain", tennis, "play-tennis", "--row", "3")
+    changed = done(*row, "--set", "wind=strong", "--set", "humidity=", "--format", "csv")
+    by_value = done("explain", tennis, "--row", "outlook=rain,temperature=mild,wind=strong", "--format", "csv")
+    assert changed == by_value
+    assert changed == done("explain", "play-tennis", *NAIVE, "--row", "3", "--set", "wind=strong", "--set", "humidity=",
+                           "--format", "csv")  # fmt: skip
+    assert "not the effect of an action" in " ".join(done(*row, "--set", "wind=strong").split())
+    assert "not the effect" not in done(*row)
+
+
 def test_inspect_describes_a_table(done, penguins):
     path, X, _ = penguins
     said = json.loads(done("inspect", path, "--target", "species", "--format", "json"))
@@ -481,3 +493,27 @@ def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature
     assert found.shape == expected.shape
     numbers = [k for k in range(expected.shape[1]) if expected.dtypes.iloc[k] in (bool, float)]
     np.testing.assert_allclose(found.iloc[:, numbers].astype(float), expected.iloc[:, numbers].astype(float), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", asking.asked())
+def test_an_answer_on_a_screen_says_how_many_rows_it_leaves_out(done, penguins, tmp_path, name):
+    path, X, y = penguins
+    few = pd.concat([X.assign(species=y).iloc[::12]], axis=1)
+    few.iloc[::3, 1] = None
+    few.to_csv(path, index=False)
+    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    asked = ("ask", name.replace("_", "-"), tmp_path / "m.bayesnb", path)
+    whole, screen = pd.read_csv(io.StringIO(done(*asked, "--format", "csv"))), done(*asked)
+    shown = asking.asked()[name].shown
+    if name in ("uncertainty", "predict_interval", "surprise", "predict_credal"):
+        assert len(whole) == len(few) > 10
+    if shown is None and len(whole) > 10:
+        assert f"the first 10 of {len(whole)} rows" in " ".join(screen.split())
+
+
+def test_uncertain_rows_come_first_on_a_screen_and_in_their_order_in_a_file(done, tennis):
+    answer = pd.read_csv(io.StringIO(done("ask", "uncertainty", tennis, "play-tennis", "--format", "csv")), index_col=0)
+    assert answer.index.tolist() == list(range(14))
+    screen = done("ask", "uncertainty", tennis, "play-tennis")
+    rows = [int(number) for number in re.findall(r"^(?:row |│ +)(\d+)", screen, re.MULTILINE)]
+    assert rows == answer["total"].sort_values(ascending=False, kind="stable").index[:10].tolist()

@@ -33,15 +33,17 @@ def explain(
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`. A model is fitted to DATA first. If a model file MODEL is given instead, the row
-    comes from the table NEW or from given values. The entries sum to the total. Missing values add nothing; for each
-    missing value, the expected information about the class is shown.
+    comes from the table NEW or from given values. With the position of a row, --set changes values of this row. The
+    entries sum to the total. Missing values add nothing; for each missing value, the expected information about the
+    class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import answer, ledger
 
-    if row is not None and values:
-        raise click.UsageError("a row is named by --row or by --set: give one of them")
+    at = int(row) if row is not None and row.isdecimal() else None
+    if row is not None and values and at is None:
+        raise click.UsageError("a row is named by --row or by --set: give one of them, or --row with a position")
     if not (of_model := is_model(data)) and new is not None:
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
@@ -64,7 +66,6 @@ def explain(
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    at = int(row) if row is not None and row.isdecimal() else None
     with counted_from(at or 0):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
@@ -81,12 +82,19 @@ def explain(
         place = "The row " if at is None else f"{at_row(at).capitalize()}: "
         named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
         table, *notes = ledger(contributions, unit)
-        more = [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
+        more = [CHANGED] if values and at is not None else []
+        more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     print_answer(layout, said, contributions, sections)
     return 0
+
+
+CHANGED = (
+    "--set has changed this row. The answer is about rows that have these values. It is not the effect of an action "
+    "that changes them."
+)
 
 
 def _on_one_line(value: Any) -> str:
@@ -119,7 +127,8 @@ def watch(
     watched. If --learned is given, columns of numbers are watched, too.
     """
     from bayesnb import checks
-    from bayesnb.report.parts import Section, TablePart
+    from bayesnb.report.parts import Section
+    from bayesnb.report.questions import shortened
 
     clf, target = load_model(model, target=target)
     rows = (None, None)
@@ -131,7 +140,7 @@ def watch(
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
-    parts: list[Any] = [TablePart(found.table.head(10).set_index("column"), "")]
+    parts: list[Any] = [*shortened(found.table.set_index("column"), "The strongest evidence of change first", 10)]
     parts += [f"Not watched: {unwatched}"] if unwatched else []
     print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0

@@ -74,7 +74,7 @@ def print_sections(sections: Iterable[Section]) -> None:
         )
         for n, part in enumerate(section.parts):
             if isinstance(part, TablePart):
-                if part.caption and (n or part.bars):
+                if part.caption:
                     caption = _text(f"\n{part.caption}" if n else part.caption, console)
                     console.print(caption, style="bold" if n else None, soft_wrap=True)
                 console.print(table_of(part, console))

@@ -105,7 +105,7 @@ def row_for_model(
     clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
 ) -> pd.DataFrame:
     """The row to explain by a model: one of the table ``new``, or given by its values."""
-    if values or (row is not None and not row.isdecimal()):
+    if (row is not None and not row.isdecimal()) or (values and row is None):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         template = template_of(clf)
@@ -113,15 +113,22 @@ def row_for_model(
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format)
-    return learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
+    frame = learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
+    return changed(frame, values)
 
 
 def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
     """The row to explain: one of a table, by its position, or given by its values."""
     if row is not None and row.isdecimal():
-        return row_at([X], int(row), name)
+        return changed(row_at([X], int(row), name), values)
     asked = asked_rows([] if row is None else [row], name, X, values)
     return frame_of(asked or [X.iloc[0].to_dict()], X)
+
+
+def changed(frame: pd.DataFrame, values: Sequence[str]) -> pd.DataFrame:
+    """The row in ``frame`` with some values replaced."""
+    new = _typed([_named(value, frame) for value in values], frame, "--set")
+    return frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -24,7 +24,10 @@ ENDS = ("lower", "median", "upper")
 @question(
     "to know what is uncertain about a row, and why",
     "how sure",
-    shown=Shown("Uncertain rows", plot="uncertainty_scatter"),
+    shown=Shown(
+        "Uncertain rows", lines=lambda found: found.sort_values("total", ascending=False, kind="stable"),
+        plot="uncertainty_scatter",
+    ),
     columns={
         "probability": "probability of the predicted class",
         "median": "posterior median of p(class | row, parameters)",
@@ -37,7 +40,7 @@ ENDS = ("lower", "median", "upper")
         "novelty": "-ln p(row), high for rows unlike any learned row",
         "novelty_rank": "share of the learned rows that are less novel",
     },
-)
+)  # fmt: skip
 @of_near_rows
 def uncertainty(
     classifier: Classifier,

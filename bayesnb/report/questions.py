@@ -134,7 +134,7 @@ class Asking:
         place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * self.numbered
         finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
         made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
-        picture, grid, legend = made.parts
+        picture, _, legend = made.parts
         learned = "The rows were learned, so that they look a little surer than new ones."
         if self.X.n_rows > len(chosen):
             learned += f" Of {self.X.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
@@ -148,7 +148,7 @@ class Asking:
         ]
         notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
         if explain:
-            parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
+            parts.append(TablePart(readable(split.iloc[top]), f"The rows of the highest {by} entropy"))
             for k in top:
                 row = rows_at(self.X, np.array([chosen[k]]))
                 contributions = self.model.explain(row, unit=unit, prob=self.prob).droplevel("row")

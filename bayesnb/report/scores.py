@@ -80,17 +80,18 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
     parts: list[Part] = [
         TablePart(scores, "Scores"),
         f"Scored by {card.how}. {LEGEND} In brackets: {card.prob:.0%} intervals.",
-        TablePart(_confusion(card), "True classes (rows) and predicted classes (columns)", folded=True),
+        _confusion(card),
     ]
     lead = Message("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
     return Section(WORTH, parts, lead if recommendation else card.finding, _commonest_mistake(card))
 
 
-def _confusion(card: Scorecard) -> pd.DataFrame:
+def _confusion(card: Scorecard) -> TablePart:
     if len(card.by_class) > MOST_CLASSES:
         wrong = card.confusion.rename_axis(index="true", columns="predicted").stack().rename("rows").reset_index()
         wrong = wrong[(wrong["true"].astype(str) != wrong["predicted"].astype(str)) & (wrong["rows"] > 0)]
-        return wrong.sort_values("rows", ascending=False, kind="stable").head(MOST_CLASSES).set_index("true")
+        wrong = wrong.sort_values("rows", ascending=False, kind="stable").set_index("true")
+        return replace(next(shortened(wrong, "Errors, the most frequent first", MOST_CLASSES)), folded=True)
 
     def shares(name: str) -> list[str]:
         ends = (card.by_class[f"{name}{end}"] for end in ("", "_lower", "_upper"))
@@ -99,7 +100,8 @@ def _confusion(card: Scorecard) -> pd.DataFrame:
     frame = card.confusion.astype(object).set_axis(card.confusion.columns.astype(str), axis=1)
     frame = frame.assign(recall=shares("recall")).rename_axis("true class")
     below = dict(zip(map(str, card.by_class.index), shares("precision"), strict=True))
-    return pd.concat([frame, pd.DataFrame([below], ["precision"])]).fillna("").rename_axis("true class")
+    frame = pd.concat([frame, pd.DataFrame([below], ["precision"])]).fillna("").rename_axis("true class")
+    return TablePart(frame, "True classes (rows) and predicted classes (columns)", folded=True)
 
 
 def _commonest_mistake(card: Scorecard) -> str:
@@ -142,6 +144,8 @@ def estimates(compared: Comparison) -> Section:
         "differences of the same rows. regret: expected increase in log loss over full Bayes (predictive), if the "
         "model is right."
     )
+    if "impossible rows" in frame:
+        text += " impossible rows: held-out rows whose class has probability 0."
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
     absent = compared.absent.items()

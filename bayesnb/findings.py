@@ -16,7 +16,7 @@ from pandas.api import types
 from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
-from bayesnb.data.improving import best_in_order, best_parts, better_rounded, derived
+from bayesnb.data.improving import COUNTED, best_in_order, best_parts, better_rounded, derived, gains_of
 from bayesnb.data.readings import (
     Bounded,
     Date,
@@ -332,7 +332,7 @@ def examine(
     found += _codes(whole, target) if layouts else ()
     found += _same(frame, target)
     if target is not None and target in frame.columns:
-        found += _target(frame[target].dropna())
+        found += [*_target(frame[target].dropna()), *_copies(whole, target)]
         without_use = {remark.column for remark in found if remark.drop}
         numbers = [name for name in frame if name not in without_use and types.is_numeric_dtype(whole[name].dtype)]
         found += _derived(frame[[name for name in frame if name in numbers or name == target]], target)
@@ -460,7 +460,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
         said = f"numbers in several units ({shown}, not counting repetitions), read as levels: convert them to one unit"
-        yield Remark(name, said, True)
+        yield Remark(name, said, True, cures=(Cure("features", "Categorical", name),), asks=True)
         return
     if units or len(texts) < 10:
         return
@@ -472,7 +472,8 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
             "{what} except {shown}, so all are read as levels: correct them, or {na}",
             what=found[0].said, shown=shown, na=missing_in(name, alone[0], False),
         )  # fmt: skip
-        yield Remark(name, said, True, option=("--na", f"{name}={alone[0]}") if len(alone) == 1 else ())
+        option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 else ()
+        yield Remark(name, said, True, option=option, cures=(Cure("features", "Categorical", name),), asks=True)
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
@@ -539,7 +540,9 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     # Codes such as 000123 stay text, although each of them parses as a number.
     numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
     if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or no_numbers_in(levels.index)):
-        cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
+        cures = tuple(
+            Cure("features", each, name) for each in (["Categorical"] if odd else [n.spelled for n in numbers])
+        )
         odd = sorted(odd, key=lambda text: (-levels[text], text))
         if odd:
             plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
@@ -553,7 +556,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
                 "numbers written as {text}, such as {value!r}, read as levels: {cures}",
                 text=text, value=min(map(str, levels.index)), cures=cures,
             )  # fmt: skip
-        asks = len(cures) > 1 or not written_as_text(levels.index)
+        asks = bool(odd) or len(cures) > 1 or not written_as_text(levels.index)
         option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
         yield Remark(name, said, True, option=option, cures=cures, asks=asks)
         return
@@ -569,10 +572,14 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if joined is not None:
         yield joined
         return
+    bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
+    words = ". If they are texts of several words: {words}" if texts.str.count(" ").gt(0).mean() > 0.5 else ""
     if looks_like_identifier(k, n):
-        yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
+        said = Message("looks like an identifier or free text: {k:,} levels in {n:,} rows" + words, k=k, n=n, words=bag)
+        yield Remark(name, said, True, True, cures=(codes, bag), asks=True)
     elif k >= MANY_LEVELS and once >= k / 2:
-        yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
+        said = Message("{k} levels, {once} of them seen once" + words, k=k, once=once, words=bag)
+        yield Remark(name, said, once > 0.1 * n, once > 0.5 * n, cures=(codes, bag), asks=True)
 
 
 MANY_LEVELS = 20
@@ -670,7 +677,14 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         # With enough rows, a categorical family fits counts and codes alike.
-        yield Remark(name, said, cures=tuple(sorted(cures.values(), key=lambda c: few and c.value != "Categorical")))
+        order = sorted(cures.values(), key=lambda cure: few and cure.value != "Categorical")
+        gains = gains_of(held, labels, kinds.values()) if labels is not None else dict.fromkeys(kinds.values(), 0.0)
+        order.sort(key=lambda cure: -gains[cure.value])
+        gain = gains[order[0].value]
+        # A categorical family ignores the order of levels, which matters more if there are many levels.
+        yield Remark(name, said, cures=tuple(order), asks=gain < 0 or (gain == 0 and k > 5 and labels is not None))
+    elif whole and low >= 0 and k > 10 and labels is not None and (best := _counts(held, labels)) is not None:
+        yield best
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
         cure = Cure("features", "Hurdle", name)
         said = Message("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)
@@ -684,6 +698,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         yield Remark(name, said, cures=(normal, cut))
     elif labels is not None and 2 < k <= MOST_STEPS and n >= 3 * k and (rounded := _rounded(held, labels)) is not None:
         yield rounded
+
+
+def _counts(held: pd.Series, labels: pd.Series) -> Remark | None:
+    gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
+    if gain <= 0:
+        return None
+    cure = Cure("features", family, held.name)
+    said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
+    return Remark(held.name, Message(said, low=held.min(), high=held.max(), cure=cure), cures=(cure,))
 
 
 MOST_STEPS = 60
@@ -722,6 +745,23 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             yield Remark(name, TELLS_ALL, True, True)
         elif earlier is not name:
             yield Remark(name, f"the same as column {earlier!r}, so its evidence would count twice", True, True)
+
+
+def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Rows that repeat an earlier row in all columns, although independent rows are hardly ever equal.
+
+    The expected number of equal pairs is computed as if columns were independent. Dependent columns are equal more
+    often, so more than half of the values of at least one column must be different.
+    """
+    if not (copies := int((again := frame.duplicated()).sum())):
+        return
+    counts = [cells.value_counts(dropna=False) for _, cells in frame[~again].items()]
+    n = len(frame) - copies
+    equal = [(count * (count - 1)).sum() / max(n * (n - 1), 1) for count in counts]
+    if 2 * max(map(len, counts)) > n and n * (n - 1) / 2 * np.prod(equal) < 0.05 * copies:
+        said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
+        said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
+        yield Remark(target, said, True)
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

@@ -28,7 +28,7 @@ def shop(n=200):
             "paid": [f"{v:.2f} €" for v in rng.lognormal(4, 1.2, n)],
             "sex": rng.choice(["f", "F", "m"], n),
             "age": np.where(rng.random(n) < 0.1, -999, rng.integers(18, 90, n)),
-            "calls": rng.poisson(2, n),
+            "calls": np.minimum(rng.poisson(2, n), 4),
             "mood": rng.choice(["?", "good", "bad"], n),
             "y": y,
         }
@@ -275,3 +275,72 @@ def test_texts_of_several_words_that_repeat_are_proposed_as_words():
     assert "Text()" in str(found)
     clf = nb.BayesianNB(found.features).fit(frame[["note"]], frame["y"])
     assert clf.classifier_.schema.features["note"].text is not None
+
+
+def answered():
+    """Columns with a remark that only the family of the column answers, and the remark's first words."""
+    rng = np.random.default_rng(0)
+    words = ["Hagel", "Lager", "Frost", "Mäuse", "Bestand", "Vogelfraß"]
+    notes = [" ".join(rng.choice(words, rng.integers(1, 5))) for _ in range(240)]
+    return {
+        "notes": (notes, "levels, ", "text"),
+        "names": ([f"n{k}" for k in range(240)], "looks like an identifier", "categorical"),
+        "units": ([f"{k} {'kg' if k % 3 else 'lb'}" for k in range(240)], "numbers in several units", "categorical"),
+        "odd": ([*map(str, rng.normal(0, 1, 238)), "broken", "lost"], "numbers except", "categorical"),
+        "days": ([f"2024-01-{k % 28 + 1:02d}" for k in range(239)] + ["soon"], "dates except", "categorical"),
+        "spelled": (["Ja", "ja", "nein"] * 80, "levels in several spellings", "categorical"),
+        "scale": (rng.integers(0, 9, 240), "whole numbers from 0", "poisson"),
+        "counts": (rng.geometric(0.1, 240) - 1, "", "gaussian"),
+        "skewed": (rng.lognormal(0, 1.5, 240).round(4), "skewed", "gaussian"),
+        "answers": (["often", "never", "always", "often"] * 60, "ordered answers", "categorical"),
+    }
+
+
+def test_a_remark_about_the_family_is_silent_once_the_family_is_stated(tmp_path, capsys):
+    cells = answered()
+    frame = pd.DataFrame({name: values for name, (values, *_) in cells.items()})
+    frame.assign(y=["a", "b"] * 120).to_csv(tmp_path / "t.csv", index=False)
+
+    def remarks(*options):
+        code, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y", "--format", "json", *options)
+        assert code == 0
+        return {line["column"]: line["remark"] for line in json.loads(out)["remarks"]}
+
+    before = remarks()
+    assert {name: said for name, (_, said, _) in cells.items() if said not in before.get(name, "no remark")} == {}
+    stated = [word for name, (_, _, family) in cells.items() for word in ("--feature", f"{name}={family}")]
+    assert remarks(*stated) == {}
+
+
+def test_copies_of_rows_are_reported_unless_equal_rows_are_no_surprise():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "k": rng.integers(0, 3, 200), "y": rng.choice(["a", "b"], 200)})
+    assert "repeat" not in str(nb.inspect(frame, "y"))
+    twice = pd.concat([frame, frame.iloc[[3, 3, 7]]])
+    assert "y: 3 rows repeat an earlier row in all columns" in str(nb.inspect(twice, "y"))
+    assert "the class: 3 rows repeat" in str(nb.inspect(twice.drop(columns="y"), twice["y"]))
+    other = twice.assign(y=["a" if label == "b" and k >= 200 else "b" if k >= 200 else label
+                            for k, label in enumerate(twice["y"])])  # fmt: skip
+    assert "repeat" not in str(nb.inspect(other, "y"))
+    few = pd.DataFrame(rng.integers(0, 2, (200, 4)).astype(str), columns=list("abcd")).assign(y=frame["y"])
+    assert "repeat" not in str(nb.inspect(few, "y"))
+    # Rounded numbers are equal by chance.
+    rounded = pd.DataFrame({"x": rng.normal(0, 40, 200).round(), "y": frame["y"]})
+    assert rounded["x"].nunique() > 80
+    assert "repeat" not in str(nb.inspect(rounded, "y"))
+
+
+def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_number():
+    rng = np.random.default_rng(2)
+    y = np.repeat(["a", "b"], 300)
+    table = pd.DataFrame({
+        "weeds": rng.geometric(np.where(y == "a", 0.1, 0.2)) - 1,
+        "score": np.clip(rng.normal(np.where(y == "a", 3, 6), 1.7).round(), 0, 9),
+        "noise": rng.integers(0, 10, 600),
+        "code": np.where(y == "a", rng.choice([1, 3], 600), rng.choice([2, 4], 600)),
+    })  # fmt: skip
+    found = nb.inspect(table, y)
+    families = {name: type(spec).__name__ for name, spec in found.features.items()}
+    assert families == {"weeds": "NegativeBinomial", "code": "Categorical"}
+    assert "which predict better as counts" in found.table.set_index("column").loc["weeds", "finding"]
+    assert {"score", "noise"} <= {*found.table["column"]}

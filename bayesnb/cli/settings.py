@@ -69,7 +69,7 @@ class Settings:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        from bayesnb.data.specifications import Missing
+        from bayesnb.data.specifications import Missing, parsed
 
         advised = remark.families
         if self.of_all is not None:
@@ -78,6 +78,9 @@ class Settings:
             return False
         if "missing" in advised:
             return isinstance(spec, Missing)
+        if remark.option:
+            # A marker of missing cells remains, unless the user has decided that it is a level.
+            return type(spec) in {type(each) for each in map(parsed, advised)}
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import Any
@@ -22,7 +22,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Poisson
 from bayesnb.families.rounded import Rounded, rounding
 from bayesnb.families.trees import Ordinal
-from bayesnb.families.trials import Categorical
+from bayesnb.families.trials import Categorical, NegativeBinomial
 from bayesnb.kernels.reading import extreme
 from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array
@@ -168,6 +168,25 @@ def best_in_order(held: pd.Series, labels: pd.Series) -> tuple[int, ...] | None:
     others = [Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])]
     best, gaussian, *rest = (_score_as(family, held, known) for family in (Ordinal(order=order), *others))
     return order if best > gaussian + 3 and best > max(rest) else None
+
+
+COUNTED = {"Poisson": Poisson, "NegativeBinomial": NegativeBinomial}
+
+WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
+"""Families of whole numbers."""
+
+
+def gains_of(held: pd.Series, labels: pd.Series, names: Iterable[str]) -> dict[str, float]:
+    """How much better a column, used alone, predicts the class as each family than as a Gaussian, in nats.
+
+    Gains of up to 3 nats are 0.
+    """
+    held, known = _labelled(held, labels)
+    if known is None:
+        return dict.fromkeys(names, 0.0)
+    gaussian = _score_as(Gaussian(), held, known)
+    gains = {name: _score_as(WHOLE[name](), held, known) - gaussian for name in names}
+    return {name: gain if abs(gain) > 3 else 0.0 for name, gain in gains.items()}
 
 
 def better_rounded(held: pd.Series, labels: pd.Series) -> float | None:

@@ -758,7 +758,7 @@ def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     counts = [cells.value_counts(dropna=False) for _, cells in frame[~again].items()]
     n = len(frame) - copies
     equal = [(count * (count - 1)).sum() / max(n * (n - 1), 1) for count in counts]
-    if 2 * max(map(len, counts)) > n and n * (n - 1) / 2 * np.prod(equal) < 0.05 * copies:
+    if 2 * max(map(len, counts)) > len(frame) and n * (n - 1) / 2 * np.prod(equal) < 0.05 * copies:
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
         yield Remark(target, said, True)

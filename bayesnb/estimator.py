@@ -499,7 +499,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     classes_ = _held(lambda c: c.classes)
     class_count_ = _held(lambda c: c.statistics.rows)
     posterior_ = _held(lambda c: c.posterior)
-    n_features_in_ = _held(lambda c: c.n_features)
+    n_features_in_ = _held(lambda c: len(c.schema.raw))
     feature_names_in_ = _held(lambda c: c.feature_names)
     exponents_ = _held(lambda c: c.exponents_, Classifier.exponents_.__doc__)
     log_evidence_ = _held(lambda c: c.log_evidence_, Classifier.log_evidence_.__doc__)
@@ -634,15 +634,8 @@ def load(path: str | os.PathLike) -> BayesianNB:
     array(['no', 'no', 'yes'], dtype=object)
     """
     parameters, learned, content_hash = learning.of_file(path)
-    clf = holding(parameters, learned)
-    clf._content_hash = content_hash
-    return clf
-
-
-def holding(parameters: EstimatorParameters, learned: Classifier) -> BayesianNB:
-    """An estimator that holds this classifier."""
     clf = BayesianNB(**parameters.by_name())
-    clf._features, clf._classifier = clf.features, learned
+    clf._features, clf._classifier, clf._content_hash = clf.features, learned, content_hash
     return clf
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
-from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError
 
@@ -102,10 +101,10 @@ def chosen(
     ValueError
         If a column cannot be read by any candidate, or if no row has a label.
     """
-    if not _asked(features):
+    asked = {entry.key: entry for entry in entries(features) if isinstance(entry.spec, BestFamily)}
+    if not asked:
         return features, {}
-    columns, label = _columns(table, features, weight), label_prior(settings)
-    asked = {entry.key for entry in _asked(features)}
+    columns, label = _columns(table, asked.values(), weight), label_prior(settings)
     others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}
@@ -123,7 +122,10 @@ def chosen(
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
     labels = Labels(target.among(classes), weight, len(classes))
     tried = {column: _tried(table, column, spec, labels, labels_of(classes)) for column, spec in columns.items()}
-    total = _of_others(schema, table, labels, labels_of(classes), label, columns)
+    others_read = replace(schema, features={n: f for n, f in schema.features.items() if n not in columns})
+    others_read, data = others_read.read(table, learn=True) if others_read.features else (others_read, {})
+    model = others_read.model(label)
+    total = model.posterior(model.statistics(data, labels, labels_of(classes))).log_left_out(data, _once(labels))
     best = {column: _by_evidence(column, of, columns[column]) for column, of in tried.items()}
     total = total + sum(tried[column][name].terms for column, name in best.items())
     for_class = {column: of for column, of in tried.items() if columns[column].by == "class"}
@@ -145,13 +147,9 @@ class _Candidate:
     evidence: float
 
 
-def _asked(features: Any) -> list[Entry]:
-    return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
-
-
-def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
+def _columns(table: Table, asked: Iterable[Entry], weight: Array) -> dict[Any, BestFamily]:
     found = {}
-    for entry in _asked(features):
+    for entry in asked:
         if entry.columns is None:
             by_type = inferred(table, None, "missing", weight)
             numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.origin.kind == "number"]
@@ -195,16 +193,6 @@ def _suits(family: Family, x: Array) -> bool:
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.accepts.invalid(x).any() and (both or not isinstance(family, Hurdle))
-
-
-def _of_others(
-    schema: Schema, table: Table, labels: Labels, named: Sequence[Any], label: LabelPrior, columns: Mapping[Any, Any]
-) -> Array:
-    rest = {name: feature for name, feature in schema.features.items() if name not in columns}
-    schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
-    model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
-    posterior = model.posterior(model.statistics(data, labels, named))
-    return posterior.log_left_out(data, _once(labels))
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:

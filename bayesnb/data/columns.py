@@ -318,7 +318,8 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
         return "boolean"
     if value is None or value is pd.NA or value is pd.NaT:
         return "empty"
-    if isinstance(value, Number) and not isinstance(value, complex) and not _signals(value):
+    signals = isinstance(value, Decimal) and value.is_snan()
+    if isinstance(value, Number) and not isinstance(value, complex) and not signals:
         return "empty" if value != value else "integer" if isinstance(value, Integral) else "real"
     if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
         return "empty"
@@ -330,10 +331,6 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
         shown=reprlib.repr(value),
         kind=type(value).__name__,
     )
-
-
-def _signals(value: Number) -> bool:
-    return isinstance(value, Decimal) and value.is_snan()
 
 
 class CellError(RefusedError, TypeError):

@@ -203,7 +203,8 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     columns = feature.columns
     x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else _matrix(table, columns)
     if unseen is None and feature.family.whole_rows:
-        _require_whole(feature, x)
+        said = "column {column!r} is missing in row {row}, where other columns of its block have values: "
+        _require_no_gap(columns, x, said + PARTLY_MISSING)
     return feature, validated(feature, x, unseen)
 
 
@@ -218,13 +219,6 @@ def require_reads_sparse(family: Any) -> None:
 
 NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
 """Supports whose numbers may have fractions. They must be neither infinite nor extreme."""
-
-
-def _require_whole(feature: Feature, x: Array) -> None:
-    if (gap := gap_in_a_row(x)) is not None:
-        row, column = gap
-        said = "column {column!r} is missing in row {row}, where other columns of its block have values: {partly}"
-        raise RefusedError(said, column=feature.columns[column], row=row, partly=PARTLY_MISSING)
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -282,14 +276,16 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     x = validated(feature, x, unseen)
-    if (gap := gap_in_a_row(x)) is not None:
-        row, column = gap
-        raise RefusedError(
-            "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is "
-            "missing as a whole or not at all (write 0 for a word that does not occur)",
-            column=words[column], row=row,
-        )  # fmt: skip
+    said = (
+        "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is missing "
+    )
+    _require_no_gap(words, x, said + "as a whole or not at all (write 0 for a word that does not occur)")
     return feature, Bag(x, words)
+
+
+def _require_no_gap(columns: Names, x: Array, said: str) -> None:
+    if (gap := gap_in_a_row(x)) is not None:
+        raise RefusedError(said, column=columns[gap[1]], row=gap[0])
 
 
 def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:

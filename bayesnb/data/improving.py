@@ -73,14 +73,14 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     x : mapping of arrays (row,)
         Columns of numbers; NaN is a missing value.
     """
-    x = {name: values for name, values in x.items() if _readable(values) and len(np.unique(values)) > LEAST_VALUES}
+    x = {name: values for name, values in x.items() if not extreme(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}
     most = sorted(alone.values(), reverse=True)[:MOST_COLUMNS]
     names = [name for name, evidence in alone.items() if evidence >= most[-1]]
     ahead = []
     for first, second in combinations(names, 2):
         least = max(alone[first], alone[second]) + GAIN
-        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x) if _readable(one.of(x))}
+        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x) if not extreme(one.of(x))}
         if some := [one for one, evidence in each.items() if evidence >= least]:
             ahead.append((max(each.values()), some))
     found: list[Derived] = []
@@ -96,10 +96,6 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
             found.append(replace(pair[best], gain=gains[best]))
             log_p = further[best]
     return found
-
-
-def _readable(x: Array) -> bool:
-    return not extreme(x)
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:

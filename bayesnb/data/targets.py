@@ -55,8 +55,9 @@ class Target:
         kind = pd.api.types.infer_dtype(distinct) if distinct.dtype.kind == "O" else ""
         if kind in NUMBERS:
             distinct = np.array(distinct.tolist())
-        if codes.min() < 0:
-            distinct = _as_if_none_were_missing(distinct)
+        floats = distinct.dtype.kind == "f" and codes.min() < 0 and np.isfinite(distinct).all()
+        if floats and (distinct == np.rint(distinct)).all():
+            distinct = distinct.astype(np.int64)  # They are floats only because other labels are missing.
         if distinct.dtype.kind in "SO" and kind != "string":
             _require_one_kind(distinct, codes)
         if distinct.dtype.kind == "f":
@@ -326,13 +327,6 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
             f"y holds {distinct[k]!r} of type {kind.__name__}, and a class is text or a number: turn the labels into "
             "text, as [str(label) for label in y]"
         )
-
-
-def _as_if_none_were_missing(distinct: Array) -> Array:
-    if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
-        # They are floats only because other labels are missing.
-        distinct = distinct.astype(np.int64)
-    return distinct
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:

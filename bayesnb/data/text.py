@@ -60,8 +60,7 @@ class NoKnownWordWarning(UserWarning):
 
 def warn_of_texts(column: Any, bag: Bag) -> None:
     """Warn if most texts have no known word."""
-    held = np.ones(len(bag), bool) if bag.held is None else bag.held
-    _warn_of_most(column, held, np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
+    _warn_of_most(column, ~bag.missing(), np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
 
 
 FEW = 10
@@ -70,7 +69,7 @@ FEW = 10
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
     """Warn if most texts share no word with any other text; ``total`` (word,) counts each word in all texts."""
-    held = np.ones(len(bag), bool) if bag.held is None else bag.held
+    held = ~bag.missing()
     if held.sum() > FEW:
         cells = sparse.coo_array(bag.counts)
         of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)

@@ -79,9 +79,9 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     prior: Any = field(default=None, init=False, repr=False)
 
     @property
-    @abstractmethod
     def named_parts(self) -> tuple[Family, ...]:
         """The parts that appear in the name of the family."""
+        return self.parts
 
     @property
     def title(self) -> str:
@@ -444,10 +444,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     def seen_by(self, x: Array) -> list[Array]:
         return [x] * len(self.parts)
-
-    @property
-    def named_parts(self) -> tuple[Family, ...]:
-        return self.families
 
     def part_names(self) -> list[str]:
         return _titles(self.families)

@@ -336,22 +336,18 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 total[odd] = self._left_out_of_rows(posterior, cells[odd], labels[odd], point)
         elif table is not None and len(weights := np.unique(labels.weight)) <= FEW_WEIGHTS:
             total = np.zeros(len(labels))
+            with np.errstate(all="ignore"):
+                belief, d, log_h = self.cells(posterior, table.values)
             for weight in weights:
                 rows = np.flatnonzero(labels.weight == weight)
-                total[rows] = self._left_out_of_table(posterior, table.rows(rows), labels[rows], weight, point)
+                codes, own = table.rows(rows).codes, labels.codes[rows]
+                here = np.moveaxis(Labels.of(own, labels.n).table(codes, table.values.shape[0]) > 0, -1, 0)
+                with np.errstate(all="ignore"):
+                    value = self._without(belief, d, weight, here, point, lambda where: where[1:])
+                total[rows] = gather_own(codes, np.where(here, value + log_h, 0.0), own)
         else:
             total = self._left_out_of_rows(posterior, cells, labels, point)
         return total if within is None else total + within.sum(-1)
-
-    def _left_out_of_table(
-        self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
-    ) -> Array:
-        once = Labels.of(labels.codes, labels.n)
-        here = np.moveaxis(once.table(table.codes, table.values.shape[0]) > 0, -1, 0)
-        with np.errstate(all="ignore"):
-            belief, d, log_h = self.cells(posterior, table.values)
-            value = self._without(belief, d, weight, here, point, lambda where: where[1:])
-        return gather_own(table.codes, np.where(here, value + log_h, 0.0), labels.codes)
 
     def _left_out_of_rows(self, posterior: P, x: Column, labels: Labels, point: Point | None) -> Array:
         total = np.zeros(len(labels))

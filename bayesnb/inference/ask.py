@@ -78,11 +78,8 @@ def joint_of(
     def found(values: Array, log_weight: Array | float = 0.0) -> Array:
         return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
 
-    if family.support.kind == "levels":
-        values = np.arange(len(x.levels[column]))
-        joint = found(values)
-    elif family.support.kind == "zero_one":
-        values = np.array([0.0, 1.0])
+    if family.support.kind in ("levels", "zero_one"):
+        values = np.arange(len(x.levels[column])) if family.support.kind == "levels" else np.array([0.0, 1.0])
         joint = found(values)
     elif family.support.kind == "counts":
         joint, size = found(np.arange(64.0)), 64
@@ -246,8 +243,12 @@ def ask_next(
             with classifier.statistics.about(name):
                 if flag is None:
                     _, joint, rest = joint_of_cell(classifier, data, name, j, before)
-                else:
-                    joint, rest = _joint_with_missing(classifier, data, name, j, flag, log_row)
+                else:  # "missing" is an additional last value.
+                    both = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([v]))} for v in (0.0, 1.0))
+                    there, gone = ((case, classifier.believed.log_joint(case, 1)[0]) for case in both)
+                    _, joint, rest = joint_of_cell(classifier, there[0], name, j, there[1])
+                    present = np.exp(logsumexp(there[1]) - log_row)
+                    joint, rest = np.vstack([present * joint, np.exp(gone[1] - log_row)]), float(present * rest)
             left_out = max(left_out, rest)
             columns[column] = {"information": information(joint)}
             if cost_matrix is not None:
@@ -270,17 +271,6 @@ def joint_of_cell(
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
-
-
-def _joint_with_missing(
-    classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
-) -> tuple[Array, float]:
-    """Like :func:`joint_of_cell`, with "missing" as an additional last value."""
-    there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
-    before, missing = classifier.believed.log_joint(there, 1)[0], classifier.believed.log_joint(gone, 1)[0]
-    _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
-    present = np.exp(logsumexp(before) - log_row)
-    return np.vstack([present * joint, np.exp(missing - log_row)]), float(present * left_out)
 
 
 def _log_joint_of(

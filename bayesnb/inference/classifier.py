@@ -108,10 +108,6 @@ class Classifier(FittedModel):
         return self.posterior.statistics
 
     @property
-    def n_features(self) -> int:
-        return len(self.schema.raw)
-
-    @property
     def feature_names(self) -> Array:
         """Column names of the first table; ``AttributeError`` unless all are strings."""
         if not (self.schema.named and all(isinstance(name, str) for name in self.schema.raw)):

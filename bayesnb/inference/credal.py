@@ -422,10 +422,10 @@ def interval_bounds(
     if family.whole_rows:
         raise ValueError("its columns share one θ, and have no bounds under intervals of its prior")
     ends = [replace(family, prior=prior).priors(s, labels) for prior in intervals]
-    if not isinstance(ends[0], Dirichlet | Beta) and type(ends[0]) not in PARAMETERS:
-        raise ValueError(f"there are no bounds under intervals of a {type(ends[0]).__name__}")
     if isinstance(ends[0], Dirichlet | Beta):
         return _of_levels(family, ends, s, x)
+    if type(ends[0]) not in PARAMETERS:
+        raise ValueError(f"there are no bounds under intervals of a {type(ends[0]).__name__}")
     return _searched(family, ends, s, x)
 
 

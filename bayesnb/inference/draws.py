@@ -106,11 +106,6 @@ def quantiles(shares: Sequence[float]) -> Ask:
     return asked
 
 
-def shares_of_top(codes: Array) -> Ask:
-    """Return a function for the share of draws in which ``codes[i]`` is the most probable class of row i."""
-    return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
-
-
 def probability_of_interval(prob: float | None) -> float:
     """``prob``, or ArviZ's default if it is None."""
     if prob is None:

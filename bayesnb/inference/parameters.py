@@ -9,24 +9,11 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.encoders import Feature
-from bayesnb.data.schema import Schema
 from bayesnb.dependence.learned import weighed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import Estimate, Parameters, about, estimate_rule
+from bayesnb.model import Parameters, about
 from bayesnb.priors import Array, Theta
-
-
-def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters in ``point`` as one table per feature; "(class)" holds the class probabilities.
-
-    A table has one row per class, or per (class, column) if the feature has several columns.
-    """
-    label = pd.Index(classes, name="class")
-    tables = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
-    for name, feature in schema.features.items():
-        tables[name] = _table(feature, point.features[name], label)
-    return tables
 
 
 def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
@@ -67,55 +54,6 @@ def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
         for place in np.ndindex(value.shape[1:]):
             found[f"{what}[{', '.join(map(str, place))}]" if place else what] = value[:, *place]
     return found
-
-
-def softmax_regression(
-    schema: Schema,
-    point: Parameters,
-    classes: Array,
-    estimate: Estimate,
-    exponents: Array | None = None,
-    quadratic: bool = False,
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
-
-    ``exponents``, (class, column + 1), are the exponents of the columns, followed by the offset. With ``quadratic``,
-    terms may include squares and products of columns.
-
-    Raises
-    ------
-    ValueError
-        If the predictions cannot be written in this form; the error names the feature.
-    """
-    # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
-    # classes, so η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. An exponent w of
-    # a column multiplies both by w. A part of φ with the same weights in all classes cancels too.
-    intercept, weights, term = point.log_pi.copy(), {}, 0
-    if exponents is not None:
-        intercept += exponents[:, -1]
-    for name, feature in schema.features.items():
-        with about(f"feature {name!r} has no linear form"):
-            if not estimate_rule(estimate).plugs_in and feature.family.support.kind not in ("levels", "zero_one"):
-                raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
-            width = 1 if feature.family.whole_rows else len(feature.columns)
-            form = feature.family.quadratic(point.features[name]) if quadratic else None
-            if form is not None and not np.allclose(form[0], form[0][:1], rtol=1e-9, atol=0):
-                powers = np.ones((len(classes), width)) if exponents is None else exponents[:, term : term + width]
-                term += width
-                curvature, beta, offset = (power * part for power, part in zip(
-                    (powers[..., None], powers, powers), form, strict=True))  # fmt: skip
-                weights |= _products(feature, curvature)
-                offset = offset.sum(-1)
-            elif exponents is None:
-                beta, offset = feature.family.linear(point.features[name])
-            else:
-                beta, offset = _to_powers(feature, point.features[name], exponents[:, term : term + width])
-                term += width
-        intercept += offset
-        weights |= _terms(feature, beta)
-    frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=pd.Index(classes))
-    frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
-    return frame, pd.Series(intercept, index=pd.Index(classes), name="intercept")
 
 
 def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
@@ -180,8 +118,9 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     yes      0.36  0.64
     """
     classifier.posterior.warn_of_chains()
-    shown = _point(classifier)
-    found = parameter_tables(classifier.schema, shown, classifier.classes)
+    shown, label, features = _point(classifier), pd.Index(classifier.classes, name="class"), classifier.schema.features
+    found = {"(class)": pd.DataFrame({"probability": np.exp(shown.log_pi)}, index=label)}
+    found |= {name: _table(feature, shown.features[name], label) for name, feature in features.items()}
     return found if not hasattr(classifier, "exponents_") else found | {"(exponents)": classifier.exponents_}
 
 
@@ -226,16 +165,35 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     strong -0.56 -1.01
     weak   -0.85 -0.45
     """
+    # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
+    # classes, so η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. An exponent w of
+    # a column multiplies both by w. A part of φ with the same weights in all classes cancels too.
     classifier.posterior.warn_of_chains()
-    shown = _point(classifier)
-    return softmax_regression(
-        classifier.schema,
-        shown,
-        classifier.classes,
-        classifier.estimate,
-        classifier.believed.linear_exponents(),
-        quadratic,
-    )
+    shown, exponents = _point(classifier), classifier.believed.linear_exponents()
+    intercept, weights, term = shown.log_pi + (0.0 if exponents is None else exponents[:, -1]), {}, 0
+    for name, feature in classifier.schema.features.items():
+        with about(f"feature {name!r} has no linear form"):
+            if classifier.believed.point is None and feature.family.support.kind not in ("levels", "zero_one"):
+                raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
+            width, theta = 1 if feature.family.whole_rows else len(feature.columns), shown.features[name]
+            powers = np.ones((len(intercept), width)) if exponents is None else exponents[:, term : term + width]
+            term += width
+            form = feature.family.quadratic(theta) if quadratic else None
+            if form is not None and not np.allclose(form[0], form[0][:1], rtol=1e-9, atol=0):
+                curvature, beta, offset = (power * part for power, part in zip(
+                    (powers[..., None], powers, powers), form, strict=True))  # fmt: skip
+                weights |= _products(feature, curvature)
+                offset = offset.sum(-1)
+            elif exponents is None:
+                beta, offset = feature.family.linear(theta)
+            else:
+                beta, offset = _to_powers(feature, theta, powers)
+        intercept = intercept + offset
+        weights |= _terms(feature, beta)
+    columns = pd.Index(classifier.classes)
+    frame = pd.DataFrame(np.array(list(weights.values())).reshape(len(weights), -1), columns=columns)
+    frame.index = pd.MultiIndex.from_tuples(list(weights), names=["column", "level"])
+    return frame, pd.Series(intercept, index=columns, name="intercept")
 
 
 def _point(classifier: Classifier) -> Parameters:

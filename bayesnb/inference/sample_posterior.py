@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.data.rows import TrainingRows
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.dependence.likelihood import Rows as TermRows
 from bayesnb.dependence.likelihood import log_posterior_of_classes
@@ -301,7 +300,7 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
     if learned and not keep.all():
         if not keep.any():
             return None
-        rows = TrainingRows(rows.table.rows(keep), rows.target.rows(keep), rows.weight[keep])
+        rows = rows.kept(keep)
     rows = rows.labelled()
     data, labels = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
     return RowsOfTree(data, labels, np.flatnonzero(keep))

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
-from bayesnb.inference.draws import probability_of_interval, quantiles, shares_of_top
+from bayesnb.inference.draws import probability_of_interval, quantiles
 from bayesnb.inference.intervals import answering, intervals_of, with_notes
 from bayesnb.inference.law import Law
 from bayesnb.inference.questions import Shown, question
@@ -108,7 +108,7 @@ def uncertainty(
     predictive = classifier.believed.log_predictive(data, n)
     asks = {"entropies": answers.believed.entropies(answers.believed.log_proba(data, n))}
     if not by_formula:
-        asks |= {"interval": quantiles(shares), "top": shares_of_top(codes)}
+        asks |= {"interval": quantiles(shares), "top": lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)}
     found = answers.answers(asks, data, n)
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
     errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))

@@ -123,8 +123,7 @@ class OneOf(Compound):
         for k, both in enumerate(zip(self.parts, self.before, strict=True)):
             here, there = ([parts_of(part.mean()), parts_of(part.variance())] for part in both)
             for mean, variance, other_mean, other_variance in zip(*here, *there, strict=True):
-                w = self.log_weight[..., k].reshape(*self.log_weight.shape[:-1], *[1] * (np.ndim(mean) - 2))
-                w = np.exp(w)
+                w = np.exp(self.log_weight[..., k]).reshape(*self.log_weight.shape[:-1], *[1] * (np.ndim(mean) - 2))
                 with np.errstate(invalid="ignore"):
                     spread = w * variance + (1 - w) * other_variance + w * (1 - w) * (mean - other_mean) ** 2
                 yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)

@@ -253,7 +253,7 @@ class Interval:
     def drawn_along(self, *, common: CommonDraws) -> Array:
         more = np.broadcast_to(self.more, self.centre.shape)
         found = np.empty((common.draws, *self.centre.shape))
-        for _, c, k in self._cells():
+        for c, k in np.ndindex(self.belief.count.shape[:2]):
             u = common.of_cell(3, c, k).random((3, common.draws))
             for nodes, rows, log_weight, _ in self._weights(c, k, more[:, c, k]):
                 for row, weight in zip(rows, log_weight, strict=True):
@@ -268,7 +268,7 @@ class Interval:
         # ends of intervals, this ratio is quadratic in 1 / d(μ).
         found = np.empty(self.centre.shape)
         belief = self.belief
-        for _, c, k in self._cells():
+        for c, k in np.ndindex(self.belief.count.shape[:2]):
             held = belief.count[c, k] != 0
             known, count = belief.centres(belief.value[c, k][held], c, k), belief.count[c, k][held]
             ends = np.unique(np.concatenate([known - 0.5, known + 0.5]))
@@ -298,10 +298,6 @@ class Interval:
             found[:, c, k] = -least
         return found - self.more
 
-    def _cells(self) -> Iterator[tuple[tuple[int, int], int, int]]:
-        for c, k in np.ndindex(self.belief.count.shape[:2]):
-            yield (c, k), c, k
-
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
         """Yield nodes, row positions, the nodes' log weights (row, λ, μ), and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
@@ -325,7 +321,7 @@ class Interval:
     def _sums(self, more: Array | float, means: bool = False) -> Array:
         more = np.broadcast_to(more, self.centre.shape)
         found = np.empty((5, *self.centre.shape))
-        for _, c, k in self._cells():
+        for c, k in np.ndindex(self.belief.count.shape[:2]):
             for nodes, rows, log_weight, log_p in self._weights(c, k, more[:, c, k]):
                 top = log_weight.max((1, 2))
                 weight = np.exp(log_weight - top[:, None, None])
@@ -392,6 +388,9 @@ class RoundedNormal(Prior):
         """Middles of the intervals minus the prior mean, in units of the rounding."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
+    def _of_levels(self, value: Array) -> Array:
+        return np.moveaxis(self.centres(np.moveaxis(np.nan_to_num(value), -1, 0), slice(None), slice(None)), 0, -1)
+
     def in_units(self, mu: Array, tau: Array) -> Theta:
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
@@ -443,7 +442,7 @@ class RoundedNormal(Prior):
 
     def log_kernel_of(self, theta: Theta, value: Array, count: Array) -> Array:
         wide = {name: v[..., None] for name, v in theta.items()}
-        centre = np.moveaxis(self.centres(np.moveaxis(np.nan_to_num(value), -1, 0), slice(None), slice(None)), 0, -1)
+        centre = self._of_levels(value)
         inverse = np.sqrt(wide["tau"]) * self.unit[..., None]
         away = ((wide["mu"] - self.m[..., None]) + wide["low"]) / self.unit[..., None]
         return np.where(count != 0, count * log_interval((centre - away) * inverse, inverse), 0.0).sum(-1)
@@ -473,9 +472,7 @@ class RoundedNormal(Prior):
 
     def slopes(self, value: Array, count: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         believed = self.plus(value, count, t)
-        centre = np.moveaxis(
-            believed.centres(np.moveaxis(np.nan_to_num(value), -1, 0), slice(None), slice(None)), 0, -1
-        )
+        centre = believed._of_levels(value)
 
         def of(nodes: Nodes, cell: tuple[int, int]) -> tuple[float, float]:
             log_p = np.tensordot(count[cell], nodes.log_p(centre[cell]), 1)

@@ -197,6 +197,7 @@ class NormalGamma(UnknownPrecision):
     _rows_of_precision = ("a", "1/2")
     _ranges: ClassVar = {"m": FINITE, "kappa": NOT_NEGATIVE, "a": FINITE, "b": NOT_NEGATIVE, "low": FINITE}
     parameters = ("mu", "tau")
+    size = 1
     by_name = ("unit_information", "learned", "reference", "jeffreys", "flat")
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"kappa": ("kappa",), "a": ("a", "b"), "b": ("b",)}
 
@@ -268,10 +269,6 @@ class NormalGamma(UnknownPrecision):
 
     def proper(self) -> Array:
         return (self.kappa > 0) & (self.a > 0) & (self.b > 0)
-
-    @property
-    def size(self) -> int:
-        return 1
 
     @property
     def dof(self) -> Array:

@@ -63,7 +63,9 @@ def build(
     if likelihood != "sufficient":
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
     with pm.Model(coords=coords) as model, nullcontext() if likelihood == "sufficient" else constant():
-        pi = label_variable(posterior)
+        with about("class prior", posterior.labels):
+            require_sampled(posterior.label_prior)
+            pi = posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
         thetas = [block_variables(block, posterior) for block in blocks]
         if likelihood == "sufficient":
             pm.Potential("class_counts", (shared(statistics.rows) * pm.math.log(pi)).sum())
@@ -78,13 +80,6 @@ def build(
         else:
             _observe_joint(posterior, blocks, pi, thetas, data, np.asarray(y))
     return model
-
-
-def label_variable(posterior: Posterior) -> Any:
-    """Add π to the open model, as a variable or a constant."""
-    with about("class prior", posterior.labels):
-        require_sampled(posterior.label_prior)
-        return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:

@@ -134,7 +134,8 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
     statistics = posterior.statistics
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:
-        found[f"seen_{block.name}"] = _seen(block, statistics)
+        seen = block.cells({feature: statistics.features[feature].seen() for feature, _ in block.members})
+        found[f"seen_{block.name}"] = seen[:, 0] if block.family.whole_rows else seen
         column = [] if block.apart or block.family.whole_rows else [block.dim("column")]
         axes[f"seen_{block.name}"] = ["class_label", *column]
         nodes = bool(block.family.conjugate.node_names)
@@ -159,11 +160,6 @@ def before_data(
         groups["observed_data"] = {"y": rows.codes, **_cells(rows.data, blocks)}
     names = layout.coords(prior.labels, blocks) | {"row": np.arange(n_rows)}
     return tree_of(groups, names, layout.dims(blocks) | {"y": ["row"]} | _cell_dims(blocks), attributes)
-
-
-def _seen(block: Block, statistics: Statistics) -> Array:
-    seen = block.cells({feature: statistics.features[feature].seen() for feature, _ in block.members})
-    return seen[:, 0] if block.family.whole_rows else seen
 
 
 def _levels(block: Block, statistics: Statistics) -> Array:

@@ -7,7 +7,7 @@ Written by ``python -m bayesnb.inference`` from the table in ``inference.questio
 from bayesnb.inference.class_prior import estimate_class_prior, with_class_prior
 from bayesnb.inference.compiled import compile
 from bayesnb.inference.fill_in import fill_in
-from bayesnb.inference.predict_table import predict_table, write_predictions
+from bayesnb.inference.predict import predict_table, write_predictions
 from bayesnb.inference.sql import to_sql
 
 __all__ = [

@@ -16,9 +16,8 @@ from bayesnb.data import engines
 from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.settling import alike
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled, label_prior
-from bayesnb.data.summary import Summary
+from bayesnb.data.summary import Summary, alike
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
 from bayesnb.data.warned import warn_of_table, warn_of_unlabelled

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
 
 
-@options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
+@options.command("MODEL NEW", "bayesnb.inference.predict:predict_table", output="to_table", absent="absent_now")
 def predict(
     model: str, new: str, output: str, digits: int, interval: bool, prob: float, keep: tuple[str, ...],
     absent: str | None, format: Format, force: bool,

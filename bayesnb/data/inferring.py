@@ -51,7 +51,9 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         if not table.part or given.resolves or table.column(name).temporal:
             found[name] = given.resolved(table.column(name))
     said = entries(features)
-    for name in _unread(table, found):
+    dtypes = table.source.dtypes if table.named else [] if table.numeric or table.sparse else [None] * len(table.names)
+    textual = [n for n, kind in zip(table.names, dtypes, strict=False) if getattr(kind, "kind", "O") not in "biufc"]
+    for name in (name for name in textual if name not in found):
         spec = next((entry.spec for entry in said if entry.columns is None or name in entry.columns), None)
         column = table.column(name)
         if _reads_text(spec):
@@ -110,15 +112,6 @@ def _reads_text(spec: Any) -> bool:
     if isinstance(spec, Family) and spec.support.kind == "levels":
         return any(isinstance(level, str) for level in getattr(spec, "order", ("",)) or ())
     return isinstance(spec, Text)
-
-
-def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
-    if table.sparse or table.numeric:
-        return ()
-    if not table.named:
-        return tuple(name for name in table.names if name not in found)
-    kinds = zip(table.names, table.source.dtypes, strict=True)
-    return tuple(n for n, kind in kinds if getattr(kind, "kind", "O") not in "biufc" and n not in found)
 
 
 def inferred(

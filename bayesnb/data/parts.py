@@ -22,7 +22,6 @@ from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.priors import Array
-from bayesnb.statistics.membership import every_row
 from bayesnb.wording import RefusedError, Spelled
 
 
@@ -162,7 +161,7 @@ class PartSummarizer:
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
-            return every_row(table.n_rows)
+            return np.broadcast_to(1.0, table.n_rows)
         weight = _column(table, self.weight, "weight").reals()
         wrong = ~(np.isfinite(weight) & (weight >= 0))
         if wrong.any():

@@ -779,11 +779,6 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
     return {max(" ".join(text.split()) for text in group): group for group in found.values()}
 
 
-def alike_in(texts: Iterable[str]) -> list[list[str]]:
-    """Groups of texts that differ only in case, spaces and Unicode form."""
-    return [group for group in spellings(texts).values() if len(group) > 1]
-
-
 MOST_SPELLED = 500
 """The largest number of levels that are compared with each other for different spellings."""
 

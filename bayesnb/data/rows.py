@@ -20,7 +20,7 @@ from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
-from bayesnb.statistics.membership import Labels, every_row
+from bayesnb.statistics.membership import Labels
 from bayesnb.wording import meant, warn
 
 
@@ -60,7 +60,7 @@ class TrainingRows:
         target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
         if len(target) != table.n_rows:
             raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
-        weight = every_row(len(target))
+        weight = np.broadcast_to(1.0, len(target))  # It takes the memory of one number.
         if sample_weight is not None:
             from sklearn.utils.validation import _check_sample_weight
 

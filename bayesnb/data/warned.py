@@ -13,7 +13,7 @@ import pandas as pd
 from bayesnb.data.amounts import is_float
 from bayesnb.data.columns import Names, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import MOST_SPELLED, alike_in, no_numbers_in, written_as_text
+from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, written_as_text
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import looks_like_no_class
@@ -280,30 +280,11 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns")
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
     """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
-    alike = alike_in(texts) if len(texts) <= MOST_SPELLED else []
+    groups = spellings(texts).values() if len(texts) <= MOST_SPELLED else ()
+    alike = [group for group in groups if len(group) > 1]
     y = Spelled("y, as with pd.Series(y).str.strip().str.lower()", IN_CLASS.command)
     said = "the classes {alike} differ only by case or blanks: correct them in {y}"
     return [Message(said, alike=", ".join(map(repr, own)), y=y) for own in alike[:3]]
-
-
-def _warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn if classes differ only by case or blanks, or if there are many classes. If the number of classes exceeds
-    half the number of rows, scikit-learn has already warned.
-    """
-    k = len(classes)
-    if said := spelled_apart(classes.tolist()):
-        warn(said[0], ClassSpellingsWarning)
-    if looks_like_no_class(k, rows) and k <= rows / 2:
-        number = classes.dtype.kind in "iuf"
-        warn(
-            f"y has {k:,} classes in {rows:,.10g} rows, as if it were "
-            + (
-                "a number: cut it into classes, as with pandas.qcut, or use a regression"
-                if number
-                else "an identifier: name the column that holds the class"
-            ),
-            ManyClassesWarning,
-        )
 
 
 class UnlabelledRowsWarning(UserWarning):
@@ -403,7 +384,7 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    found: list[tuple[Any, ...]] = []
+    found: dict[Any, Sequence[Array]] = {}
     for names, s in whole_parts(statistics.features):
         features: list[Feature] = [schema.features[name] for name in names]
         moments = s if isinstance(s, Moments) else s.converted(Moments)
@@ -415,12 +396,11 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
             columns = ((column, f.origin.inferred and not f.source) for f in features for column in f.columns)
             n, own = np.broadcast_to(moments.n, moments.total.shape), moments.own(moments.scatter)
             each = zip(columns, n.T, moments.mean.T, own.T, strict=True)
-            found += ((column, *numbers) for (column, inferred), *numbers in each if inferred)
-    if not found:
+            found |= {column: numbers for (column, inferred), *numbers in each if inferred}
+    names = [name for name in schema.names if name in found]
+    if not names:
         return [], *np.zeros((3, len(statistics.rows), 0))
-    place = {name: k for k, name in enumerate(schema.names)}
-    names, *parts = zip(*sorted(found, key=lambda each: place[each[0]]), strict=True)
-    return list(names), *(np.stack(part, axis=1) for part in parts)
+    return names, *np.moveaxis(np.array([found[name] for name in names]), (0, 1), (2, 0))
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
@@ -465,7 +445,21 @@ def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any
     """Warn of columns and labels that are probably read wrongly; some checks need a table ``X`` in memory."""
     for said, kind in (*_of_levels(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, kind)
-    _warn_of_classes(classes, float(statistics.rows.sum()))
+    k, rows = len(classes), float(statistics.rows.sum())
+    if said := spelled_apart(classes.tolist()):
+        warn(said[0], ClassSpellingsWarning)
+    # If the number of classes exceeds half the number of rows, scikit-learn has already warned.
+    if looks_like_no_class(k, rows) and k <= rows / 2:
+        number = classes.dtype.kind in "iuf"
+        warn(
+            f"y has {k:,} classes in {rows:,.10g} rows, as if it were "
+            + (
+                "a number: cut it into classes, as with pandas.qcut, or use a regression"
+                if number
+                else "an identifier: name the column that holds the class"
+            ),
+            ManyClassesWarning,
+        )
     if X is not None:
         _warn_of_encoders(X, schema, statistics)
 

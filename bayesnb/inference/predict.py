@@ -1,13 +1,25 @@
-"""The most probable class of each row, and the probability of each class."""
+"""Predictions of rows, as arrays and as tables."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from bayesnb.inference.classifier import Classifier
+import pandas as pd
+
+from bayesnb.data import engines, writers
+from bayesnb.data.arrow import streams
+from bayesnb.data.tables import Table
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
+from bayesnb.wording import meant
+
+ENDS = ("lower", "median", "upper")
+"""The numbers of an interval, as suffixes of column names."""
 
 
 @question("the most probable class of each row", "predict")
@@ -96,3 +108,117 @@ def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
     array([[-3.84, -4.71]])
     """
     return classifier.believed.log_joint(*classifier.read(X))
+
+
+@question("predictions as a table, beside columns of yours", "predict", "deploy")
+def predict_table(
+    classifier: Classifier, X: Any, interval: bool = False, prob: float | None = None, keep: Sequence[Any] = ()
+) -> Any:
+    """The prediction of each row with its probabilities, as a table.
+
+    Parameters
+    ----------
+    X : table, in memory or read in parts, as ``fit`` takes it
+        The rows to predict.
+    interval : bool
+        Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+    prob : float, optional
+        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    keep : sequence of column names
+        Columns of the table to copy into the result, such as a key: Spark does not keep the order of rows.
+
+    Returns
+    -------
+    DataFrame (row, ...)
+        The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also ``p_<class>_lower``,
+        ``_median`` and ``_upper``. The result is lazy for a Dask or Spark DataFrame, and an iterator of data frames in
+        the order of the rows for other tables that are read in parts.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, deploy
+    >>> X, y = datasets.play_tennis()
+    >>> deploy.predict_table(BayesianNB().fit(X, y), X[:2], keep=["wind"]).round(3)
+         wind prediction   p_no  p_yes
+    0    weak         no  0.704  0.296
+    1  strong         no  0.847  0.153
+    """
+    columns = _predicted_columns(classifier, interval)
+    if streams(X):
+        return engines.scores(
+            partial(predict_table, classifier, interval=interval, prob=prob, keep=keep), columns, X, keep
+        )
+    table, kept = Table.of(X), {}
+    if keep:
+        if absent := [name for name in keep if name not in table.place]:
+            raise ValueError(
+                f"keep names column {absent[0]!r}, which the table does not have"
+                + meant(absent[0], map(str, table.names))
+            )
+        kept = {name: table.source[name].array if table.named else table.column(name).values for name in keep}
+    if table.named:
+        # If no column is absent, extra columns cannot be typos, so they are dropped silently. Otherwise the error about
+        # the absent column needs their names.
+        known = {*classifier.schema.raw, *classifier.schema.names}
+        whole = classifier.absent == "error" and set(classifier.schema.raw) <= set(table.names)
+        other = table.names if whole else (*keep, classifier.target)
+        table = table.without([name for name in other if name not in known])
+    proba = classifier.predict_proba(table)
+    # An array of the result's type converts each class once, not per row.
+    classes = pd.Series(classifier.classes, dtype=columns[0][1]).array
+    values = {"prediction": classes.take(proba.argmax(axis=1))}
+    values |= {f"p_{label}": p for label, p in zip(classifier.classes, proba.T, strict=True)}
+    if interval:
+        ends = classifier.predict_interval(table, prob)
+        values |= {f"p_{label}_{end}": ends[label, end].to_numpy() for label in classifier.classes for end in ENDS}
+    scored = {name: pd.Series(values[name], dtype=kind) for name, kind in columns}
+    predictions = pd.DataFrame(kept | scored, copy=False)
+    return predictions if index_of(X) is None else predictions.set_index(index_of(X))
+
+
+def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str, Any]]:
+    text = all(isinstance(label, str) for label in classifier.classes)
+    names = [f"p_{label}" for label in classifier.classes]
+    if interval:
+        names += [f"p_{label}_{end}" for label in classifier.classes for end in ENDS]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the classes {list(classifier.classes)} give columns of one name")
+    return [("prediction", "str" if text else classifier.classes.dtype), *((name, "float64") for name in names)]
+
+
+@question("predictions of a large table in a file", "predict", "deploy")
+def write_predictions(
+    classifier: Classifier,
+    X: Any,
+    path: str | os.PathLike,
+    interval: bool = False,
+    prob: float | None = None,
+    keep: Sequence[Any] = (),
+) -> int:
+    """Write the predictions of a table of any size to a file, part by part. Return the number of rows.
+
+    Parameters
+    ----------
+    X, interval, prob, keep
+        As for :func:`bayesnb.deploy.predict_table`.
+    path : path
+        A Parquet (".parquet") or CSV (".csv", ".tsv") file, which is written completely or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayesnb import BayesianNB, datasets, deploy
+    >>> X, y = datasets.play_tennis()
+    >>> path = Path(tempfile.mkdtemp()) / "predicted.csv"
+    >>> deploy.write_predictions(BayesianNB().fit(X, y), X, path)
+    14
+    >>> path.read_text().splitlines()[0]
+    'prediction,p_no,p_yes'
+    """
+    predictions = predict_table(classifier, X, interval, prob, keep)
+    if not isinstance(predictions, pd.DataFrame | Iterator):
+        raise TypeError(
+            f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
+        )
+    return writers.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import LocatedError, first
@@ -316,6 +317,45 @@ class Prior(Belief):
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         """Draws in likelihood form."""
+
+
+class Located(Prior):
+    """A prior of Normal parameters, including the mean μ.
+
+    The location of μ is the sum of two floats, m + low, so that values far from 0 keep their digits.
+    """
+
+    m: Any
+    low: Any
+
+    def gap(self, mean: Array, low: Array) -> Array:
+        return (mean - self.m) + (low - self.low)
+
+    def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
+        """Move the location towards ``mean``, by the given ``share`` of the distance."""
+        near, gap = share > 0.5, self.gap(mean, low)
+        step = np.where(near, low - gap * (1 - share), self.low + gap * share)
+        return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
+
+    @abstractmethod
+    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
+        """Draws of μ - m, and of the other parts of θ."""
+
+    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
+        away, *others = self.draw_away(rng, size)
+        mu, low = two_sum(self.m, away)
+        return {**self.theta(mu, *others), "low": low}
+
+    @classmethod
+    def theta(cls, *point: Array) -> Theta:
+        return dict(zip(cls.parameters, point, strict=True)) | {"low": np.zeros_like(point[0])}
+
+    def plug_in(self, point: Point) -> Theta:
+        return {**super().plug_in(point), "low": self.low}
+
+    @staticmethod
+    def peak(*d: Array) -> Array:
+        return np.zeros(np.shape(d[0]))
 
 
 def _field_at(value: Any, cell: Any) -> Any:

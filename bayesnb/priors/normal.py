@@ -1,11 +1,7 @@
-"""The Normal prior of the mean μ of a Normal, and the base class for priors of μ.
-
-A location is a sum of two floats, so that values far from 0 keep their digits.
-"""
+"""The Normal prior of the mean μ of a Normal."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,50 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import ndtri
 
-from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, Point, Prior, Theta, shared, spread
+from bayesnb.priors.belief import FINITE, Located, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
-
-
-class Located(Prior):
-    """A prior of Normal parameters, including the mean μ.
-
-    The location of μ is the sum of two floats, m + low.
-    """
-
-    m: Any
-    low: Any
-
-    def gap(self, mean: Array, low: Array) -> Array:
-        return (mean - self.m) + (low - self.low)
-
-    def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """Move the location towards ``mean``, by the given ``share`` of the distance."""
-        near, gap = share > 0.5, self.gap(mean, low)
-        step = np.where(near, low - gap * (1 - share), self.low + gap * share)
-        return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
-
-    @abstractmethod
-    def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of μ - m, and of the other parts of θ."""
-
-    def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        away, *others = self.draw_away(rng, size)
-        mu, low = two_sum(self.m, away)
-        return {**self.theta(mu, *others), "low": low}
-
-    @classmethod
-    def theta(cls, *point: Array) -> Theta:
-        return dict(zip(cls.parameters, point, strict=True)) | {"low": np.zeros_like(point[0])}
-
-    def plug_in(self, point: Point) -> Theta:
-        return {**super().plug_in(point), "low": self.low}
-
-    @staticmethod
-    def peak(*d: Array) -> Array:
-        return np.zeros(np.shape(d[0]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,9 +15,18 @@ from scipy.special import digamma, gammaln, stdtrit, zeta
 from bayesnb.kernels.densities import Students
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, Theta, first, positive_scale, shared, spread, without_mode
+from bayesnb.priors.belief import (
+    FINITE,
+    NOT_NEGATIVE,
+    Located,
+    Theta,
+    first,
+    positive_scale,
+    shared,
+    spread,
+    without_mode,
+)
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.normal import Located
 
 
 class UnknownPrecision(Located):

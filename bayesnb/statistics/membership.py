@@ -35,7 +35,7 @@ class Labels:
     @classmethod
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
         codes = np.asarray(codes, np.intp)
-        weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
+        weight = np.broadcast_to(1.0, len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)
 
     def __len__(self) -> int:
@@ -90,8 +90,3 @@ def in_every_class(r: Array) -> Iterator[Labels]:
     """For each class c, yield labels that assign every row to c, with the weights ``r[:, c]``."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
-
-
-def every_row(n: int) -> Array:
-    """A read-only array of ones, (row,), that takes the memory of one number."""
-    return np.broadcast_to(1.0, n)

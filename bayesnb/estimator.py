@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning, prior_model
 from bayesnb.data.rows import named_columns
-from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing, label_prior
+from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
@@ -595,7 +595,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         read = self.__dict__.get("_content_hash", "") if replacing else None
         learned = self.classifier_
-        wanted, label = label_prior(self), learned.posterior.model.label
+        wanted, label = EstimatorParameters.of(self).label_prior, learned.posterior.model.label
         for name, counts in (
             ("estimate", self.estimate == learned.estimate),
             ("class_prior", same(of_known_classes(wanted), of_known_classes(label))),

@@ -16,7 +16,7 @@ from bayesnb.data import engines
 from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import EstimatorParameters, Unlabelled, label_prior
+from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary, alike
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
@@ -166,7 +166,7 @@ def _of_rows(
         raise RefusedError(
             "some rows have no label, and EM would count them as rows of the class of {unknown}, which has none; "
             "leave them out with {cure}",
-            unknown=Cure("unknown", label_prior(settings).unknown),
+            unknown=Cure("unknown", settings.label_prior.unknown),
             cure=Cure("unlabelled", Unlabelled(weight=0)),
         )
     if settings.unlabelled is None and len(rows.target.classes):
@@ -206,7 +206,7 @@ def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any)
 def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, em.EM]:
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
-    rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
+    rule, model, seen = estimate_rule(settings.estimate), schema.model(settings.label_prior), rows.target.classes
     classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
     if not len(seen) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
@@ -403,7 +403,7 @@ def require_dependence(settings: EstimatorParameters) -> None:
         if settings.unknown is not None:
             raise RefusedError(
                 "exponents are learned from labels, and no row has a label of the class of {unknown}; use {cure}",
-                unknown=Cure("unknown", label_prior(settings).unknown),
+                unknown=Cure("unknown", settings.label_prior.unknown),
                 cure=Cure("dependence"),
             )
 
@@ -463,7 +463,7 @@ def believed(
     ``others`` are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
-    label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
+    label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema
     model = schema.model(label)
     classes = with_named(learned.classes, [*declared, *model.named_classes(labels_of(learned.classes))])
     if before is not None:

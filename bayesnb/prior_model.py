@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.specifications import EstimatorParameters, entries, label_prior
+from bayesnb.data.specifications import EstimatorParameters, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of, with_named
 from bayesnb.families.family import Family
@@ -36,7 +36,7 @@ def of_table(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> PriorModel:
     """The model before any data. Priors that depend on data are scaled to the table ``X``."""
-    label = label_prior(settings)
+    label = settings.label_prior
     if y is None:
         named = [*classes, *label.named_classes(list(classes))]
         if not named:

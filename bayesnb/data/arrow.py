@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import is_float
+
 BATCH = 2**22
 """The largest number of cells of a batch. Memory use is a small multiple of this."""
 
@@ -121,19 +123,12 @@ def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
             if marks and is_text(kind):
                 gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(marks, kind))
             elif marks and (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind)):
-                numbers = [number for number in map(_number, marks) if number is not None]
-                gone = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+                numbers = pa.array(map(float, filter(is_float, marks)), pa.float64())
+                gone = pc.is_in(column.cast(pa.float64(), safe=False), numbers)
             else:
                 continue
             batch = batch.set_column(k, name, pc.if_else(gone, pa.scalar(None, kind), column))
         yield batch
-
-
-def _number(mark: str) -> float | None:
-    try:
-        return float(mark)
-    except ValueError:
-        return None
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:

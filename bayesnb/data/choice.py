@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from bayesnb.data.encoders import Origin
 from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries, label_prior
+from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.compound import Hurdle
@@ -104,7 +104,7 @@ def chosen(
     asked = {entry.key: entry for entry in entries(features) if isinstance(entry.spec, BestFamily)}
     if not asked:
         return features, {}
-    columns, label = _columns(table, asked.values(), weight), label_prior(settings)
+    columns, label = _columns(table, asked.values(), weight), settings.label_prior
     others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}

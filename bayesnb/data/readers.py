@@ -309,16 +309,12 @@ def _book(file: Path, name: str) -> Any:
         raise ValueError(f"{name}: cannot be read as Excel ({message_of(error)})") from error
 
 
-def _visible() -> Any:
-    from python_calamine import SheetVisibleEnum
-
-    return SheetVisibleEnum.Visible
-
-
 def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     book, wanted = _book(file, name), format.sheet
+    import python_calamine  # `_book` has explained its absence.
+
     names = book.sheet_names
-    seen = _visible()
+    seen = python_calamine.SheetVisibleEnum.Visible
     shown = [each.name for each in book.sheets_metadata if each.visible == seen and each.name in names]
     by_position = {str(k): title for k, title in enumerate(names, 1)}
     title = (shown or names)[0] if wanted is None else by_position.get(wanted, wanted)

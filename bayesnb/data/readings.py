@@ -101,7 +101,20 @@ def may_be_of(name: str, column: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Number(Reading):
+class OfNumbers(Reading):
+    """A reading of numbers with one decimal mark and one unit."""
+
+    decimal: Literal[".", ","] | None = None
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None:
+            require_choice("decimal", self.decimal, (".", ","))
+        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
+
+
+@dataclass(frozen=True)
+class Number(OfNumbers):
     """A column of numbers with a unit: a currency before or after the number, a percent sign, or another unit.
 
     By default, columns are read as ``Number`` if all cells have the same unit. Specify ``Number`` if the decimal mark
@@ -122,14 +135,6 @@ class Number(Reading):
     >>> clf.predict({"price": ["€ 8.000"]}).tolist()
     ['dear']
     """
-
-    decimal: Literal[".", ","] | None = None
-    unit: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.decimal is not None:
-            require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
-        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
 
     @property
     def spelled(self) -> Spelled:
@@ -212,7 +217,7 @@ MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 
 
 @dataclass(frozen=True)
-class Bounded(Reading):
+class Bounded(OfNumbers):
     """A column of numbers and of bounds such as "<5", read as two columns: one of levels and one of numbers.
 
     The feature column "kind of COLUMN" holds "number" for a number, and otherwise the bound ("<5") or other text
@@ -241,14 +246,6 @@ class Bounded(Reading):
     >>> clf.predict({"crp": ["<5.0", "> 300", "100"]}).tolist()
     ['well', 'ill', 'ill']
     """
-
-    decimal: Literal[".", ","] | None = None
-    unit: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.decimal is not None:
-            require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
-        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
 
     def names(self, column: Any) -> Names:
         return f"kind of {column}", f"number of {column}"
@@ -367,7 +364,7 @@ DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 
 
-def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | None:
+def _moment(text: str, form: str) -> tuple[timedelta, timedelta] | None:
     found = SHAPES[form].fullmatch(text.strip())
     if found is None:
         return None
@@ -393,7 +390,7 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
     ahead = timedelta(0)
     if zone and zone != "Z":
         ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
-    return day + clock, ahead
+    return day - EPOCH + clock, ahead
 
 
 @dataclass(frozen=True, init=False)
@@ -536,7 +533,7 @@ class Date(Reading):
             self._require_order(column.name, codes, texts, moments)
             said = f"dates of the form {ORDERS[form]}" if form in ORDERS else self.said
             warn_of_unread(column.name, said, codes, texts, [moment is None for moment in moments])
-            clock = np.array([np.nan if m is None else _span(m[0]) / HOUR for m in moments] + [np.nan])
+            clock = np.array([np.nan if m is None else m[0] / HOUR for m in moments] + [np.nan])
             ahead = np.array([0.0 if m is None else m[1] / HOUR for m in moments] + [0.0])
             elapsed = (clock - ahead) / (1 if form == "time" else 24)
             each = {part: _part(part, clock, elapsed)[codes] for part in self.parts}
@@ -560,10 +557,6 @@ class Date(Reading):
                 said, column=column, value=value, row=int(row), found=ORDERS[other], expected=ORDERS[str(self.format)],
                 write=re.sub(r"(\d+)([/-])(\d+)", r"\3\2\1", value, count=1),
             )  # fmt: skip
-
-
-def _span(moment: datetime | timedelta) -> timedelta:
-    return moment - EPOCH if isinstance(moment, datetime) else moment
 
 
 def _part(part: str, clock: Array, elapsed: Array) -> Array:

@@ -93,11 +93,11 @@ class EstimatorParameters:
     def by_name(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-
-def label_prior(settings: EstimatorParameters) -> class_prior.LabelPrior:
-    """Prior of the class probabilities."""
-    prior = Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
-    return prior if settings.unknown is None else class_prior.with_unknown(prior, settings.unknown)
+    @property
+    def label_prior(self) -> class_prior.LabelPrior:
+        """Prior of the class probabilities."""
+        prior = Dirichlet() if self.class_prior is None else class_prior.read(self.class_prior)
+        return prior if self.unknown is None else class_prior.with_unknown(prior, self.unknown)
 
 
 @dataclass(frozen=True, eq=False)

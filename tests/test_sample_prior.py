@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from bayesnb import BayesianNB, Beta, Binned, Dirichlet, Gamma, NormalGamma, datasets, prior_model
+from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.errors import ImproperError, RefusedError
 from bayesnb.families import Bernoulli, Categorical, Gaussian, Multinomial, Poisson, StudentT
 from bayesnb.statistics.statistic import same
@@ -80,7 +81,7 @@ def test_priors_that_are_scaled_to_data_take_their_scale_from_the_table():
     assert {name: v.dims for name, v in tree["prior"].data_vars.items()} == {
         n: v.dims for n, v in theirs.data_vars.items()
     }
-    before = prior_model.of_table(clf, X, y, (), np.random.default_rng(0), 1).prior
+    before = prior_model.of_table(EstimatorParameters.of(clf), X, y, (), np.random.default_rng(0), 1).prior
     for name, prior in fitted.posterior_.prior.items():
         assert same(before.prior[name], prior)
     assert tree["prior_predictive"]["y"].shape == (2, 20, 40)

@@ -103,7 +103,7 @@ def folds_of(
             X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
     if ours:
-        X, learned = Table.of(X), partial(learning.fitted, clf)
+        X, learned = Table.of(X), partial(learning.fitted, EstimatorParameters.of(clf))
     else:
         from sklearn.base import clone
 

@@ -531,7 +531,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: BayesianNB(unlabelled=nb.Unlabelled(weight=0.5)).fit(TENNIS, SOME).sample_posterior(
             sampler="gibbs", X=TENNIS, y=SOME), r'weight=0.5\) .*sampler="nuts", or fit with Unlabelled\(weight=1\)'),
         (lambda: partly().to_pymc(TENNIS[:-1], SOME[:-1]), "rows of weight 13 were given and rows of weight 14"),
-        (lambda: BayesianNB().fit(TENNIS, PLAY).merge(partly()).log_evidence_, "marginal likelihood.*expected counts of unlabelled rows"),
+        (lambda: BayesianNB().fit(TENNIS, PLAY).merge(partly()).log_evidence_,
+         "marginal likelihood.*expected counts of unlabelled rows"),
         (lambda: of({"x": StudentT()}, y=[0, 1, 0, None]), "feature 'x': StudentT is sampled .* for EM"),
         (lambda: partly().sample_posterior(sampler="gibbs", X=TENNIS, y=SOME, tune=-1),
          "tune to be a whole number, 0 or"),

@@ -165,7 +165,11 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
     """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class)."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
-    distinct, place = np.unique(lengths, return_inverse=True)
+    # Rows outnumber the distinct lengths; numbers are sorted only if some length is a fraction or large.
+    if lengths.max(initial=0.0) < len(lengths) and (lengths == (place := lengths.astype(np.intp))).all():
+        distinct = np.arange(place.max(initial=0) + 1.0)
+    else:
+        distinct, place = np.unique(lengths, return_inverse=True)
     return log_rising(total, t * distinct[:, None])[place]
 
 

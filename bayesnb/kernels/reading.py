@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ SPAN = 2**17
 """Largest span of integers that are coded by a lookup table."""
 
 NARROW = 64
-"""Number of values from 0 on that the first pass expects; minimum and maximum are computed only if it finds others."""
+"""Number of values from 0 on that the first pass expects, one bit each; only other values need a second pass."""
 
 LEAST, MOST = np.float64(1e-150), np.float64(1e150)
 """Range of absolute values (other than 0) whose squares have no overflow in sums."""
@@ -99,40 +100,49 @@ def whole(x: Array) -> Whole | None:
     """The whole numbers in each column; ``None`` if there are no rows, or a column spans more than ``SPAN`` numbers."""
     if not len(x):
         return None
-    low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
-    form = _mark if blocks.worthwhile(x.size) else _mark_in_numpy
+    compiled, parts = blocks.worthwhile(x.size), _parts(x)
+    seen = _seen if compiled else _seen_in_numpy
+    bits, joined = zip(*blocks.each(lambda cut: seen(blocks.contiguous(x[cut], np.int64)), parts), strict=True)
+    if 0 <= np.bitwise_or.reduce(joined) < NARROW:
+        held = np.bitwise_or.reduce(bits)[:, None] >> np.arange(NARROW) & 1
+        return Whole(np.zeros(x.shape[1], np.int64), held == 1)
+    low, high = x.min(axis=0).astype(np.int64), x.max(axis=0)
+    span = max(int(b) - int(a) for a, b in zip(low, high, strict=True)) + 1
+    if span > SPAN:
+        return None
+    form = _mark if compiled else _mark_in_numpy
 
-    def marked(cut: slice) -> tuple[Array, bool]:
-        found = np.zeros((x.shape[1], span), bool)
-        return found, form(blocks.contiguous(x[cut], np.int64), low, found)
+    def marked(cut: slice) -> Array:
+        form(blocks.contiguous(x[cut], np.int64), low, found := np.zeros((x.shape[1], span), bool))
+        return found
 
-    held, outside = zip(*blocks.each(marked, parts), strict=True)
-    if any(outside):
-        low, high = x.min(axis=0).astype(np.int64), x.max(axis=0)
-        span = max(int(b) - int(a) for a, b in zip(low, high, strict=True)) + 1
-        if span > SPAN:
-            return None
-        held, _ = zip(*blocks.each(marked, parts), strict=True)
-    return Whole(low, np.any(held, axis=0))
+    return Whole(low, reduce(np.logical_or, blocks.each(marked, parts)))
 
 
 @loop
-def _mark(x: Array, low: Array, found: Array) -> bool:
-    outside = False
+def _seen(x: Array) -> tuple[Array, int]:
+    """Per column, a number whose bit v is set if the value v below 64 occurs; and the bitwise or of all values."""
+    bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
     for i in range(len(x)):
         for j in range(x.shape[1]):
-            place = np.uint64(x[i, j] - low[j])
-            if place < np.uint64(found.shape[1]):
-                found[j, place] = True
-            else:
-                outside = True
-    return outside
+            joined |= x[i, j]
+            bits[j] |= np.int64(1) << (x[i, j] & 63)
+    return bits, joined
 
 
-def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
-    place, inside = _places(x, low, found)
-    found[np.nonzero(inside)[1], place[inside]] = True
-    return not inside.all()
+def _seen_in_numpy(x: Array) -> tuple[Array, int]:
+    return np.bitwise_or.reduce(np.int64(1) << (x & 63)), np.bitwise_or.reduce(x, axis=None)
+
+
+@loop
+def _mark(x: Array, low: Array, found: Array) -> None:
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            found[j, x[i, j] - low[j]] = True
+
+
+def _mark_in_numpy(x: Array, low: Array, found: Array) -> None:
+    found[np.arange(x.shape[1]), x - low] = True
 
 
 def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:

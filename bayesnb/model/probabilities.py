@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import slices, written
 from bayesnb.priors import Array
 from bayesnb.wording import RefusedError, meant
 
@@ -107,8 +107,8 @@ def normalize(log_joint: Array, log: bool = True) -> Array:
     array([[0.795, 0.205]])
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
-    found = np.empty(rows.shape)
-    for cut in slices(len(rows), max(1, NEAR // max(1, rows.shape[1]))):
+
+    def part(cut: slice, found: Array) -> None:
         # Transposed, because numpy is slow at many short rows.
         below = np.array(rows[cut].T, order="C")
         top = below.max(axis=0)
@@ -123,8 +123,10 @@ def normalize(log_joint: Array, log: bool = True) -> Array:
             below -= np.log1p(powers.sum(axis=0) + (tops.sum(axis=0) - 1.0))
         else:
             np.divide(powers, powers.sum(axis=0), out=below)
-        found[cut] = below.T
-    return found.reshape(log_joint.shape)
+        found[:] = below.T
+
+    parts = slices(len(rows), max(1, NEAR // max(1, rows.shape[1])))
+    return written(np.empty(rows.shape), part, parts).reshape(log_joint.shape)
 
 
 def add_row(joint: Array, row: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from bayesnb.progress import Progress
+from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -68,10 +69,7 @@ class Sampler:
     target_accept: float = 0.9
 
     def __post_init__(self) -> None:
-        for name in ("draws", "tune", "chains"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"Expected {name} to be a positive whole number; got {value!r}")
+        require_whole(1, draws=self.draws, tune=self.tune, chains=self.chains)
         if not 0 < self.target_accept < 1:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
@@ -206,10 +204,9 @@ class Convergence:
 def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, with Bonferroni's correction.
 
-    The means of the M = 2 × ``chains`` half-chains are compared. If all halves have the same distribution, the sum of
-    squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M-1 degrees of freedom. The
-    square of r_hat is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). There are ``cells`` parameters.
-    Each parameter has two values of r_hat, for ranks and folded ranks (Vehtari et al. 2021).
+    The square of r_hat is about 1 + (variance of the means of the half-chains) / σ² (Gelman and Rubin 1992), and this
+    variance is a multiple of a chi-squared variate. Each of the ``cells`` parameters has two values of r_hat, for ranks
+    and folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

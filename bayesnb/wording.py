@@ -152,13 +152,6 @@ class Message:
     def __repr__(self) -> str:
         return repr(str(self))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _message, (self.text, self.data)
-
-
-def _message(text: str, data: Mapping[str, Any]) -> Message:
-    return Message(text, **data)
-
 
 class _Filled(Formatter):
     def __init__(self, form: Form, space: str) -> None:

@@ -396,7 +396,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
          "column 'x1' of the sparse matrix holds inf in row 0"),
         (lambda: StudentT(nu=-1), "nu to be positive"),
         (lambda: StudentT(m=np.nan), "m to be finite"),
-        (lambda: StudentT(draws=0), "draws to be a positive whole number"),
+        (lambda: StudentT(draws=0), "draws to be a whole number, 1 or more"),
         (lambda: StudentT(target_accept=1.0), "target_accept to lie between 0 and 1"),
         (lambda: StudentT(burn=3), "burn"),
         (lambda: HierarchicalGaussian(between=-1.0), "between to be positive"),
@@ -518,7 +518,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: of({"x": Gaussian(NormalGamma.reference())}, y=["a", "b", "b", None]), "feature 'x', class 'a'"),
         *((lambda w=w: of(None, unlabelled=nb.Unlabelled(weight=w)), "weight of unlabelled rows") for w in (-1.0,
          "half")),
-        *((lambda s=s: of(None, unlabelled=nb.Unlabelled(starts=s)), "EM starts") for s in (0, 1.5, True)),
+        *((lambda s=s: of(None, unlabelled=nb.Unlabelled(starts=s)), "starts to be a whole number")
+          for s in (0, 1.5, True)),
         (lambda: partly().log_evidence_,
          "marginal likelihood.*expected counts of unlabelled rows.*labelled rows alone"),
         (lambda: partly().loo(TENNIS, PLAY),

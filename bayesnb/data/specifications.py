@@ -59,11 +59,10 @@ class Unlabelled:
     starts: int = 1
 
     def __post_init__(self) -> None:
-        weight, starts = self.weight, self.starts
+        weight = self.weight
         if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
             raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
-        if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
-            raise ValueError(f"Expected a whole number of EM starts, at least 1; got {starts!r}")
+        require_whole(1, starts=self.starts)
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:

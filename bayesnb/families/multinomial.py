@@ -76,23 +76,21 @@ class WordCounts(Statistic):
 
     def __add__(self, other: WordCounts) -> WordCounts:
         words = self.words if self.words == other.words else united(self.words, other.words)
-        mine, theirs = self._for_words(words), other._for_words(words)
+        mine, theirs = (each.with_words(words).counts for each in (self, other))
         lengths = (counts.sum(-1, keepdims=True) for counts in (mine, theirs))
         apart = disagreement(mine, theirs, *lengths).sum(-1, keepdims=True)
         log_peak = self.log_peak + other.log_peak - apart
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        place = {word: k for k, word in enumerate(self.words)}
-        return replace(self, counts=self.counts[:, [place[word] for word in words]], words=words)
-
-    def _for_words(self, words: tuple[Any, ...]) -> Array:
-        if self.words is words or self.words == words:
-            return self.counts
+        """The counts of these words, which are 0 for new words."""
+        if self.words == words:
+            return self
         place = {word: k for k, word in enumerate(words)}
-        wide = np.zeros((len(self.counts), len(words)))
-        wide[:, [place[word] for word in self.words]] = self.counts
-        return wide
+        kept = [k for k, word in enumerate(self.words) if word in place]
+        counts = np.zeros((len(self.counts), len(words)))
+        counts[:, [place[self.words[k]] for k in kept]] = self.counts[:, kept]
+        return replace(self, counts=counts, words=words)
 
     def named_as(self, other: WordCounts) -> WordCounts:
         return self.with_words(other.words)

@@ -48,6 +48,9 @@ def _ends(law: Law, shares: Array) -> Array:
     return np.stack([expit(first), expit(-second)], axis=1)
 
 
+ENDS = ["lower", "median", "upper"]
+"""The numbers of an interval."""
+
 EXPECTED_LABELS = (
     "rows without a label were learned as expected counts, as if their labels had been counted, so the parameters are "
     'known less well than this says; sample_posterior(sampler="gibbs", X=X, y=y) draws the labels too'
@@ -113,7 +116,7 @@ def predict_interval(
     notes: dict[str, Any] = {"given": answers.believed.given}
     if not by_formula or not np.isnan(errors).all():
         notes["mcse"] = float(np.nanmax(errors, initial=0.0))
-    columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "median", "upper"]], names=["class", None])
+    columns = pd.MultiIndex.from_product([classifier.classes, ENDS], names=["class", None])
     frame = pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns)
     return with_notes(classifier, frame, notes)
 

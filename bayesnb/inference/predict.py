@@ -13,13 +13,11 @@ from bayesnb.data import engines, writers
 from bayesnb.data.arrow import streams
 from bayesnb.data.tables import Table
 from bayesnb.inference.classifier import Classifier, index_of
+from bayesnb.inference.intervals import ENDS
 from bayesnb.inference.questions import question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 from bayesnb.wording import meant
-
-ENDS = ("lower", "median", "upper")
-"""The numbers of an interval, as suffixes of column names."""
 
 
 @question("the most probable class of each row", "predict")

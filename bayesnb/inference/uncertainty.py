@@ -11,14 +11,11 @@ from scipy.special import logsumexp
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import probability_of_interval, quantiles
-from bayesnb.inference.intervals import answering, intervals_of, with_notes
+from bayesnb.inference.intervals import ENDS, answering, intervals_of, with_notes
 from bayesnb.inference.law import Law
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
-
-ENDS = ("lower", "median", "upper")
-"""The columns of an interval."""
 
 
 @question(

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
 
-from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.families.columns import CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
@@ -533,11 +532,6 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     return Watch(classifier, level, random_state, tuple(lines), {k: tuple(v) for k, v in unwatched.items()})
 
 
-def _are_declared(feature: Feature, place: int) -> bool:
-    known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *feature.family.named_levels, UNSEEN)
-    return set(feature.levels[place]) <= set(known)
-
-
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
@@ -548,7 +542,8 @@ def _reader(
     if family.support.kind == "levels" and isinstance(s, CategoryCounts) and feature.cuts is None:
         each = s.counts[:, place, : len(s.levels[place])]
         counts = each[which].sum(0)
-        if not _are_declared(feature, place):
+        ordered = feature.family.order_of(place) or ()
+        if not {*feature.levels[place]} <= {*feature.declared[place], *ordered, *feature.family.named_levels, UNSEEN}:
             return Levels.found(counts, each, random_state)
         return Levels(counts, np.append(np.arange(len(counts)), np.nan)) if len(counts) > 1 else None
     if isinstance(s, BinaryCounts):

@@ -171,8 +171,7 @@ class DrawnPosterior:
         """The largest Monte Carlo standard error of a class probability, (row,).
 
         With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
-        changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws. The standard error is the
-        standard deviation of these changes, divided by the square root of the smallest effective sample size.
+        changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)

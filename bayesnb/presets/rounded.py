@@ -96,17 +96,10 @@ class RoundedGaussian(Pointwise[Precision]):
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
         return np.rint(rng.normal(theta["mu"], theta["sigma"]) / theta["h"]) * theta["h"]
 
-    def log_prior(self, prior: Precision, variables: Any) -> NoReturn:
-        raise ValueError(NO_MODEL)
+    def _no_model(self, *_: Any) -> NoReturn:
+        raise ValueError("Weka's rule is not a probabilistic model, so it cannot be sampled; use Gaussian()")
 
-    def pymc_prior(self, prior: Precision, name: Any, dims: Any) -> NoReturn:
-        raise ValueError(NO_MODEL)
-
-    def given(self, theta: Any) -> NoReturn:
-        raise ValueError(NO_MODEL)
-
-
-NO_MODEL = "Weka's rule is not a probabilistic model, so it cannot be sampled; use Gaussian()"
+    log_prior = pymc_prior = given = _no_model
 
 
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:

@@ -748,11 +748,9 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Rows that repeat an earlier row in all columns, although independent rows are hardly ever equal.
-
-    The expected number of equal pairs is computed as if columns were independent. Dependent columns are equal more
-    often, so more than half of the values of at least one column must be different.
-    """
+    """Rows that repeat an earlier row in all columns, although independent rows are hardly ever equal."""
+    # The expected number of equal pairs is computed as if columns were independent. Dependent columns are equal more
+    # often, so more than half of the values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):
         return
     counts = [cells.value_counts(dropna=False) for _, cells in frame[~again].items()]

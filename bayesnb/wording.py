@@ -301,10 +301,18 @@ def require_whole(least: int, **values: Any) -> None:
 
 
 def nearest(name: Any, names: Iterable[Any]) -> str | None:
-    """The closest match among names, ignoring case and surrounding spaces; ``None`` if no name is close."""
+    """The closest match among names, ignoring case, surrounding spaces and units; ``None`` if no name is close."""
     folded = {str(known).strip().lower(): str(known) for known in names}
-    close = get_close_matches(str(name).strip().lower(), folded, 1)
-    return folded[close[0]] if close else None
+    asked = str(name).strip().lower()
+    if close := get_close_matches(asked, folded, 1):
+        return folded[close[0]]
+    # "N" is meant for "N (kg/ha)", unless several names begin with N.
+    bare: dict[str, list[str]] = {}
+    for known in folded:
+        bare.setdefault(re.split(r"\s*[(\[]", known)[0], []).append(known)
+    alone = {start: own[0] for start, own in bare.items() if len(own) == 1}
+    close = get_close_matches(asked, alone, 1)
+    return folded[alone[close[0]]] if close else None
 
 
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli, load
+from bayesnb import BayesianNB, cli, load, wording
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
@@ -299,3 +299,38 @@ def test_whole_numbers_that_may_be_steps_of_a_scale_are_told_which_family_is_ord
         read = run("inspect", "table.csv", "--target", "y", "--feature", f"stars={family}")[1]
         assert re.search(r"stars +│ Ordinal", read)
         assert "scale" not in read
+
+
+def test_a_column_whose_name_has_a_unit_is_meant_by_its_bare_name(run):
+    table = pd.DataFrame({"N (kg/ha)": [1.5, 2, 3, 4] * 5, "TKM [g]": [4.5, 2, 3, 1] * 5, "y": ["a", "b"] * 10})
+    table.to_csv("t.csv", index=False)
+    for option, meant in (
+        ("--feature=n=gaussian", "N (kg/ha)"),
+        ("--drop=TKM", "TKM [g]"),
+        ("--weight=TKM", "TKM [g]"),
+    ):
+        code, _, err = run("fit", "t.csv", "--target", "y", option, "-o", "m.bayesnb")
+        assert code != 0
+        assert f"did you mean '{meant}'?" in err
+    # Two names begin with N: which one is meant is not known.
+    assert wording.meant("N", ["N (kg/ha)", "N (g/l)", "pH"]) == ""
+
+
+def test_a_target_of_continuous_numbers_is_refused_by_its_name(run):
+    table = pd.DataFrame({"a": range(20), "TKM (g)": np.linspace(40, 50, 20)})
+    table.to_csv("t.csv", index=False)
+    code, _, err = run("fit", "t.csv", "--target", "TKM (g)", "-o", "m.bayesnb")
+    assert code != 0
+    assert "column 'TKM (g)' holds continuous numbers, such as 40.5263" in err
+    with pytest.raises(ValueError, match=r"column 'TKM \(g\)' holds continuous .* pd.qcut\(y, 3\)"):
+        BayesianNB().fit(table[["a"]], table["TKM (g)"])
+
+
+def test_a_column_that_was_not_fitted_is_mentioned_as_in_python(run):
+    table = pd.DataFrame({"a": [1.5, 2, 3, 4] * 5, "id": range(20), "y": ["a", "b"] * 10})
+    table.to_csv("t.csv", index=False)
+    assert run("fit", "t.csv", "--target", "y", "--drop", "id", "--dependence", "none", "-o", "m.bayesnb")[0] == 0
+    assert "not fitted" not in run("predict", "m.bayesnb", "t.csv")[2]
+    table.assign(new=1).to_csv("t.csv", index=False)
+    assert "columns that were not fitted are ignored: 'new'" in run("predict", "m.bayesnb", "t.csv")[2]
+    assert "not fitted" not in run("predict", "m.bayesnb", "t.csv", "--keep", "new")[2]

@@ -175,7 +175,7 @@ class PartSummarizer:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
         codes, distinct = column.coded
-        return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared)
+        return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared, self.target)
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:

@@ -16,10 +16,13 @@ from bayesnb.data.columns import CellError, Column, as_objects, coded_array, wit
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import warn
+from bayesnb.wording import RefusedError, Spelled, warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
+
+
+CUT = Spelled("cut them into intervals, as with pd.qcut(y, 3)", "replace them by classes, such as low and high")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,12 @@ class Target:
 
     @classmethod
     def of(
-        cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
+        cls,
+        codes: Array,
+        distinct: Array,
+        unlabelled: Any = None,
+        declared: tuple[Any, ...] | None = None,
+        name: Any = None,
     ) -> Target:
         """Make labels from the distinct values and each row's code; the value ``unlabelled`` means "no label".
 
@@ -64,6 +72,11 @@ class Target:
             from sklearn.utils import assert_all_finite
 
             assert_all_finite(distinct, input_name="y")
+            if len(fractions := distinct[distinct != np.rint(distinct)]):
+                raise RefusedError(
+                    "{y} holds continuous numbers, such as {value:g}, and a classifier needs classes: {cure}",
+                    y="y" if name is None else f"column {name!r}", value=float(fractions[0]), cure=CUT,
+                )  # fmt: skip
         # Text and whole numbers are classes; scikit-learn's slow check would only warn if most of many labels differ.
         nearly_all = len(codes) > 20 and len(distinct) > len(codes) // 2
         if nearly_all or not (distinct.dtype.kind in "biuU" or isinstance(distinct[0], str)):
@@ -239,7 +252,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         if text or (not isinstance(y.dtype, np.dtype) and y.dtype.kind in "biu"):
             codes, distinct = column.coded
             return Target.of(*without_unused(codes, array_of(distinct)), unlabelled, column.declared)
-        return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared)
+        return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared, y.name)
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         from sklearn.utils import column_or_1d
 

@@ -133,11 +133,17 @@ def _products_of_runs(
         gaps = False
         for r in range(width):
             place[r] = row[start + r]
+        # Wide rows are read once in the order of memory, which the processor fetches ahead.
+        narrow = columns < 8
+        for r in range(0 if narrow else width):
+            for j in range(columns):
+                gaps |= x[place[r], j] != x[place[r], j]
         for j in range(columns):
             for r in range(width):
                 v = x[place[r], j]
                 tile[j, r] = v
-                gaps |= v != v
+                if narrow:
+                    gaps |= v != v
             tile[j, width:] = 0.0
         for c in range(first, last):
             carried[:] = 0.0

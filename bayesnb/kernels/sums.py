@@ -66,9 +66,9 @@ def _add_stored(
     data: Array, indices: Array, indptr: Array, codes: Array, weight: Array, start: int, found: Array
 ) -> None:
     for i in range(len(codes)):
-        row, w = found[codes[i]], weight[i]
-        for k in range(indptr[start + i], indptr[start + i + 1]):
-            row[indices[k]] += w * data[k]
+        row, w = found[np.uintp(codes[i])], weight[i]
+        for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
+            row[np.uintp(indices[k])] += w * data[k]
 
 
 # Columns of few distinct values are codes into a table of these values.
@@ -105,14 +105,15 @@ def _count_in_numpy(codes: Array, labels: Array, weight: Array, found: Array) ->
 
 @loop
 def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
-    n_values = np.uintp(found.shape[2])
+    n_values, flat = np.uintp(found.shape[2]), found.reshape(len(found), -1)
     for i in range(len(codes)):
-        table, w = found[labels[i]], weight[i]
+        table, w, first = flat[labels[i]], weight[i], np.uintp(0)
         for j in range(codes.shape[1]):
             # As an unsigned number, -1 is larger than every code, and no index counts from the end.
             code = np.uintp(codes[i, j])
             if code < n_values:
-                table[j, code] += w
+                table[first + code] += w
+            first += n_values
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:

@@ -197,7 +197,7 @@ class NaiveBayes:
             )
         naming, alike = lambda name: about(f"feature {name!r}", labels), stacks.stacked(self.features, data)
         each = stacks.each(alike, len(members), lambda family, x: family.statistic(x, members), naming)
-        return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares())
+        return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares(weights))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
         """The statistics of all rows if each row counts in every class c with the weight ``r[row, c]``."""

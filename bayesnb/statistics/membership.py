@@ -62,11 +62,11 @@ class Labels:
         """Σ_i w_ic, (class,)."""
         return sums.weights(self.codes, self.weight, self.n)
 
-    def squares(self) -> Array:
-        """Σ_i w_ic², (class,)."""
+    def squares(self, weights: Array) -> Array:
+        """Σ_i w_ic², (class,), for the sums ``weights``."""
         # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
-            return self.weights() * self.weight[0]
+            return weights * self.weight[0]
         return sums.weights(self.codes, self.weight**2, self.n)
 
     def totals(self, x: Column) -> Array:

@@ -149,7 +149,9 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
         if not compiled:
             return _moments_in_numpy(*rows, n)
         near = _first_values(*rows, n)
-        if (rows[2] == 1).all() and not np.isnan(found := _moments(*rows[:2], None, near)).any():
+        # Where a gap is among the first rows, the quicker loop would only find NaN.
+        full = (rows[2] == 1).all() and not np.isnan(rows[0][:64]).any()
+        if full and not np.isnan(found := _moments(*rows[:2], None, near)).any():
             return found
         return _moments(*rows, near)
 

@@ -35,17 +35,15 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Replace each cell's count by the total of the coarse cell that contains it.
-
-        The first ``steps`` refinements make the coarse cells.
-        """
+        """Counts of the cells that the first ``steps`` refinements make."""
         if steps == self.steps:
             return counts
-        if steps == 0:
-            return counts.sum(axis, keepdims=True)
-        width, shape, axis = self.arity ** (self.steps - steps), counts.shape, axis % counts.ndim
-        blocks = counts.reshape(*shape[:axis], -1, width, *shape[axis + 1 :])
-        return np.repeat(blocks.sum(axis + 1), width, axis)
+        shape, axis = counts.shape, axis % counts.ndim
+        return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
+
+    def place(self, cell: Array, steps: int) -> Array:
+        """The coarse cell, after ``steps`` refinements, that contains each finest cell."""
+        return cell // self.arity ** (self.steps - steps)
 
 
 ROWS_OF_PRIOR = 4.0
@@ -267,18 +265,26 @@ class PairTerm(CellTerm):
         )
 
     def _table(self, less: float) -> Array:
-        nodes = self._nodes
+        nodes, shares = self._nodes, self._shares
         strength = np.asarray(self.strength)[..., None, None, None]
-        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares, strength)  # noqa: E741
+
+        def finer(values: Array, of_first: bool) -> Array:
+            return np.repeat(values, *((self.first.arity, -2) if of_first else (self.second.arity, -1)))
+
+        found = self._term(lambda k, l: nodes[k, l] - less, lambda step, f: shares[f][step], strength, finer)  # noqa: E741
         return np.broadcast_to(found, self.counts.shape)
 
     def _left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        nodes, (share_a, share_b) = self._nodes, self._shares
+        nodes, shares = self._nodes, self._shares
 
         def of_rows(k: int, l: int) -> Array:  # noqa: E741
-            return np.broadcast_to(nodes[k, l], self.counts.shape)[codes, a, b] - weight
+            return nodes[k, l][codes, self.first.place(a, k), self.second.place(b, l)] - weight
 
-        found = self._term(of_rows, [q[0, a, 0] for q in share_a], [q[0, 0, b] for q in share_b], self.strength)
+        def share(step: int, of_first: bool) -> Array:
+            axis, cell = (self.first, a) if of_first else (self.second, b)
+            return shares[of_first][step].ravel()[axis.place(cell, step + 1)]
+
+        found = self._term(of_rows, share, self.strength, lambda values, of_first: values)
         return np.broadcast_to(found, a.shape)
 
     def gain(self) -> Array:
@@ -295,33 +301,38 @@ class PairTerm(CellTerm):
         return found
 
     def _term(
-        self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array], strength: float | Array
-    ) -> Array:
+        self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
+        finer: Callable[[Array, bool], Array],
+    ) -> Array:  # fmt: skip
+        """The sum over refinements. ``finer`` repeats values of cells for the cells of one more refinement."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
                 # The other column is not yet refined, so the estimate is the margin.
                 continue
-            q = share_a[step] if of_first else share_b[step]
             each = [(n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
                     for l in range(context + 1)]  # noqa: E741  # fmt: skip
-            (outer, inner), *finer = each
+            (outer, inner), *later = each
             with np.errstate(invalid="ignore", divide="ignore"):
-                share = margin = (inner + MARGIN * q) / (outer + MARGIN)
-                for outer, inner in finer:
-                    share = (inner + strength * share) / (outer + strength)
+                share = margin = (inner + MARGIN * q(step, of_first)) / (finer(outer, of_first) + MARGIN)
+                for k, (outer, inner) in enumerate(later):
+                    # The margin has a single cell of the other column, which needs no repetition.
+                    share = finer(share, not of_first) if k else share
+                    share = (inner + strength * share) / (finer(outer, of_first) + strength)
                 # A cell without rows in which the other column is known contributes nothing.
+                total = finer(total, of_first) if total.ndim else total
                 total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
         return total
 
     @cached_property
-    def _shares(self) -> tuple[list[Array], list[Array]]:
-        each = []
-        for axis, other, by in ((-2, -1, self.first), (-1, -2, self.second)):
+    def _shares(self) -> dict[bool, list[Array]]:
+        found = {}
+        for of_first, axis, other, by in ((True, -2, -1, self.first), (False, -1, -2, self.second)):
             margin = self.base.sum(other, keepdims=True)[..., None, :, :]
             levels = [by.coarse(margin, k, axis) for k in range(by.steps + 1)]
-            each.append([np.where(a > 0, own / np.where(a > 0, a, 1.0), 1.0) for a, own in pairwise(levels)])
-        return each[0], each[1]
+            pairs = ((np.repeat(a, by.arity, axis), own) for a, own in pairwise(levels))
+            found[of_first] = [np.where(a > 0, own / np.where(a > 0, a, 1.0), 1.0) for a, own in pairs]
+        return found
 
 
 def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:

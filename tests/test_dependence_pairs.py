@@ -191,9 +191,9 @@ def test_a_pair_and_its_first_margin_are_a_distribution_of_the_second_column(fir
     for axis in (1, 2):
         n = counts.sum(axis)[0]
         by = AXES[(second, first)[axis - 1]]
-        p, levels = np.ones(len(n)), [by.coarse(n, k, 0) for k in range(by.steps + 1)]
+        p, levels = np.ones(1), [by.coarse(n, k, 0) for k in range(by.steps + 1)]
         for above, own in pairwise(levels):
-            above = np.broadcast_to(above, own.shape)
+            above, p = (np.repeat(each, by.arity) for each in (above, p))
             p = p * (own + 2.0 * own / above) / (above + 2.0)
         margins.append(p)
     joint = np.exp(term.table()[0]) * margins[1][:, None] * margins[0]

@@ -204,6 +204,6 @@ class LabelTreeTerm:
     @cached_property
     def _weighed(self) -> tuple[Array, ...]:
         counts = np.ascontiguousarray(np.moveaxis(self.counts, 0, -1))
-        known, evidence = np.zeros_like(counts), np.zeros((3, *counts.shape[:2]))
-        trees.weigh(self.trees.columns, self.trees.left, self._alpha, STRENGTH, counts, known, *evidence)
-        return counts, known, *evidence
+        evidence = np.zeros((3, *counts.shape[:2]))
+        trees.weigh(self.trees.columns, self.trees.left, self._alpha, STRENGTH, counts, *evidence)
+        return counts, *evidence

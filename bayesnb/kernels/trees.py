@@ -213,27 +213,28 @@ def _log_evidence(counts: Array, alpha: Array, strength: float) -> float:
 
 @loop
 def weigh(
-    column: Array, left: Array, alpha: Array, strength: float, counts: Array, known: Array, of_node: Array,
-    of_known: Array, below: Array,
+    column: Array, left: Array, alpha: Array, strength: float, counts: Array, of_node: Array, of_known: Array,
+    below: Array,
 ) -> None:  # fmt: skip
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. On output, ``known`` counts the rows that continue to a child. On output, three arrays (tree, node) hold log
-    evidence: ``of_node`` for ``counts``, ``of_known`` for ``known``, and ``below`` for the average over all prunings.
+    node. On output, three arrays (tree, node) hold log evidence: ``of_node`` for ``counts``, ``of_known`` for the rows
+    that continue to a child, and ``below`` for the average over all prunings.
     """
+    known = np.empty(len(alpha))
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
             if column[t, node] >= 0:
                 child = left[t, node]
                 for c in range(len(alpha)):
-                    known[t, node, c] = counts[t, child, c] + counts[t, child + 1, c]
-                    counts[t, node, c] += known[t, node, c]
+                    known[c] = counts[t, child, c] + counts[t, child + 1, c]
+                    counts[t, node, c] += known[c]
             of_node[t, node] = _log_evidence(counts[t, node], alpha, strength)
             below[t, node] = of_node[t, node]
             if column[t, node] >= 0:
                 child = left[t, node]
-                leaf, split = _log_evidence(known[t, node], alpha, strength), below[t, child] + below[t, child + 1]
+                leaf, split = _log_evidence(known, alpha, strength), below[t, child] + below[t, child + 1]
                 top = max(leaf, split)
                 both = top + log(0.5 * exp(leaf - top) + 0.5 * exp(split - top))
                 of_known[t, node] = leaf
@@ -258,17 +259,18 @@ def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: fl
 @loop
 def answer(
     codes: Array, real: Array, column: Array, cell: Array, left: Array, alpha: Array, strength: float, counts: Array,
-    known: Array, of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
+    of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
     such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If a row's
-    cell is missing at a split, the row goes to both children, in proportion to the ``known`` counts. ``codes`` has
+    cell is missing at a split, the row goes to both children, in proportion to their counts. ``codes`` has
     shape (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the
     output. The remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
+    known = np.empty(classes)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)
     at, share = np.empty(2 * MOST_DEPTH, np.int64), np.empty(2 * MOST_DEPTH)
     for i in range(len(codes)):
@@ -300,7 +302,9 @@ def answer(
                         if s < steps - 1:
                             on = path[s + 1]
                             split += lower - below[t, on]
-                            leaf -= _log_last(known[t, node], own, alpha[own], strength, w)
+                            for c in range(classes):
+                                known[c] = counts[t, child, c] + counts[t, child + 1, c]
+                            leaf -= _log_last(known, own, alpha[own], strength, w)
                         stays[s] = 1.0 / (1.0 + exp(split - leaf))
                         top = max(leaf, split)
                         total += top + log(0.5 * exp(leaf - top) + 0.5 * exp(split - top)) - leaf
@@ -341,7 +345,8 @@ def answer(
                 else:
                     right, every = 0.0, 0.0
                     for c in range(classes):
-                        right, every = right + counts[t, child + 1, c], every + known[t, node, c]
+                        right = right + counts[t, child + 1, c]
+                        every = every + (counts[t, child, c] + counts[t, child + 1, c])
                     right = right / every if every > 0 else 0.5
                     for side in range(2):
                         at[waiting] = child + side

@@ -284,7 +284,7 @@ class Forests:
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
         frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
-        the missing cells of the columns with the most expected edges. Edges to the other missing cells are ignored.
+        the missing cells with the highest expected numbers of edges. Edges to the other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)

@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, default priors use rows of other classes as pseudo-counts."""
+        """The prior of each class. If all rows are equal, rows of other classes add pseudo-counts to default priors."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)

@@ -37,7 +37,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """Share of rows at least as unusual as the new row, itself included, (new row, class)."""
+        """Share of rows, including the new row, at least as unusual as it, (new row, class)."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).

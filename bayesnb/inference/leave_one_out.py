@@ -118,7 +118,7 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Scores of the learned rows, or of a random sample of 2,000 learned rows. Each row is predicted without its label.
 
-    If a model average has held-out predictions for all rows, they are scored, as in ``compare``. With any other
+    A model average's held-out predictions are scored, as in ``compare``, if they cover all rows. With any other
     dependence, each row is left out, and importance sampling removes the effect of its label on the exponents.
 
     Returns

@@ -46,7 +46,7 @@ class SimplexPrior(Prior):
     """Base class of ``Dirichlet`` and ``Beta``.
 
     If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the
-    logarithm of an integral over θ adds one term per rate and subtracts one term for their sum.
+    logarithm of an integral over θ is a sum over rates minus the term of their total.
     """
 
     point_axes = 3

@@ -60,8 +60,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
     are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package uses sample weights
-    and all learned rows for the largest variance.
+    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package computes it from
+    all learned rows, with sample weights.
 
     Examples
     --------

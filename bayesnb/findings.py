@@ -683,7 +683,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         gain = gains[order[0].value]
         # A categorical family ignores the order of levels, which matters more if there are many levels.
         yield Remark(name, said, cures=tuple(order), asks=gain < 0 or (gain == 0 and k > 5 and labels is not None))
-    elif whole and low >= 0 and k > 10 and labels is not None and (best := _counts(held, labels)) is not None:
+    elif whole and 0 <= low <= 3 and k > 10 and labels is not None and (best := _counts(held, labels)) is not None:
         yield best
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
         cure = Cure("features", "Hurdle", name)

@@ -338,9 +338,11 @@ def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_
         "score": np.clip(rng.normal(np.where(y == "a", 3, 6), 1.7).round(), 0, 9),
         "noise": rng.integers(0, 10, 600),
         "code": np.where(y == "a", rng.choice([1, 3], 600), rng.choice([2, 4], 600)),
+        "amount": rng.geometric(np.where(y == "a", 0.01, 0.02)) + 250,  # An amount of money is no count.
     })  # fmt: skip
     found = nb.inspect(table, y)
     families = {name: type(spec).__name__ for name, spec in found.features.items()}
     assert families == {"weeds": "NegativeBinomial", "code": "Categorical"}
     assert "which predict better as counts" in found.table.set_index("column").loc["weeds", "finding"]
     assert {"score", "noise"} <= {*found.table["column"]}
+    assert "counts" not in str(found.table.set_index("column")["finding"].get("amount", ""))

@@ -177,6 +177,11 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
          "row 0 has probability 0 under every class"),
         (lambda: by_row().loo(TENNIS, PLAY),
          "leave-one-out needs one class prior"),
+        *((lambda ask=ask, rows=rows: ask(tennis(), TENNIS.iloc[rows], PLAY.iloc[rows]), "exactly the learned rows")
+          for ask in (nb.BayesianNB.loo, nb.checks.column_gains, nb.checks.suspicious_labels,
+                      lambda clf, X, y: nb.checks.flip(clf, X[:1], X, y),
+                      lambda clf, X, y: clf.loo(X, y, by="feature"))
+          for rows in ([*range(9)], [*range(14), 3])),
         (lambda: nb.draws.sample(by_row(), 3), "sample needs one class prior"),
         (lambda: by_row().tables(), "a table of the parameters needs one class prior"),
         (lambda: nb.odds.linear_form(by_row()), "a table of the parameters needs one class prior"),

@@ -65,16 +65,11 @@ def print_sections(sections: Iterable[Section]) -> None:
 
     console = console_of()
     for k, section in enumerate(by_position(sections)):
-        console.print(
-            *([] if k == 0 else [""]),
-            _text(section.lead or section.title, console),
-            style="bold",
-            sep="\n",
-            soft_wrap=True,
-        )
+        heading = section.lead or section.title
+        console.print(*([] if k == 0 else [""]), _text(heading, console), style="bold", sep="\n", soft_wrap=True)
         for n, part in enumerate(section.parts):
             if isinstance(part, TablePart):
-                if part.caption:
+                if part.caption and part.caption != heading:
                     caption = _text(f"\n{part.caption}" if n else part.caption, console)
                     console.print(caption, style="bold" if n else None, soft_wrap=True)
                 console.print(table_of(part, console))

@@ -148,8 +148,10 @@ class Classifier(FittedModel):
         _, data = self.schema.read(table, absent=self.schema.absent_when_learned)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
-    def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """As :meth:`encoded`, for the labelled rows only. Raises ``ValueError`` if a row cannot be left out."""
+    def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
+        """As :meth:`encoded`, for the labelled rows only. Raises ``ValueError`` if a row cannot be left out, or if
+        ``whole`` is true and classes have other weights than in the learned rows.
+        """
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -158,17 +160,28 @@ class Classifier(FittedModel):
                 f"a row has the weight {largest:g}, beside which no digit of the prior is left, so no row can be left "
                 "out: divide the sample_weight of all rows by the same number"
             )
-        return self.encoded(rows)
+        data, labels = self.encoded(rows)
+        if whole:
+            self.require_learned(labels.weights())
+        return data, labels
+
+    def require_learned(self, weights: Array) -> None:
+        """Raise ``ValueError`` if rows with these class weights, (class,), are not exactly the learned rows."""
+        if not np.allclose(weights, self.statistics.rows):
+            raise ValueError(
+                f"Expected exactly the learned rows, {self.statistics.rows.tolist()} of the classes; got "
+                f"{weights.tolist()}: to score a model on other rows, use evaluate or scorecard with cv=None"
+            )
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
         """For learned rows i: log p(c, x_i | D without row i), (row, class), and the class codes, (row,)."""
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(
-        self, X: Any, y: Any, sample_weight: Any, refit: bool = False
+        self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
         """Like :meth:`log_left_out`, but also return a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
-        data, labels = self.learned(X, y, sample_weight)
+        data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
         return log_joint, labels.codes, sampled

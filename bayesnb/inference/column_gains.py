@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.leave_one_out import loo
+from bayesnb.inference.leave_one_out import terms_left_out
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import DrawnPosterior, normalize
+from bayesnb.model import DrawnPosterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
 from bayesnb.wording import Message
@@ -65,15 +64,14 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     flipper_length_mm   0.62    -0.01
     bill_length_mm      0.55     0.18
     """
-    table, target = Table.of(X), read_target(y)
-    names = names_of_columns(classifier.posterior)
-    target.require_labels("what a column tells is asked of labelled rows")
-    own, most = target.among(classifier.classes), max(1000, NUMBERS // (len(classifier.classes) * (len(names) + 1)))
-    if table.n_rows > most:
-        data, labels = classifier.encoded(classifier.rows(X, y))
+    read_target(y).require_labels("what a column tells is asked of labelled rows")
+    names, (data, labels) = names_of_columns(classifier.posterior), classifier.learned(X, y, None, whole=True)
+    most = max(1000, NUMBERS // (labels.n * (len(names) + 1)))
+    if len(labels) > most:
         some = np.asarray(Order.under(classifier.posterior.model, data, labels).drawn(labels, most, 0)[0])
-        table, own = table.rows(some), own[some]
-    found = loo(classifier, table, classifier.classes[own], by="feature").to_numpy()
+        data, labels = part_of(data, some), labels[some]
+    own = labels.codes
+    found = terms_left_out(classifier, data, labels).to_numpy()
     # Further terms of a dependence, which follow those of the columns, are not used.
     log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)

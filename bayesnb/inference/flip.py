@@ -228,12 +228,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     asked, n = classifier.read(row)
     if n != 1:
         raise ValueError(f"Expected a table of one row, such as X[:1]; got {n} rows")
-    data, labels = classifier.learned(X, y, None)
-    if not np.array_equal(labels.weights(), classifier.statistics.rows):
-        raise ValueError(
-            f"Expected exactly the learned rows, {classifier.statistics.rows.tolist()} of the classes; got "
-            f"{labels.weights().tolist()}: rows with other weights than 1 cannot be removed"
-        )
+    data, labels = classifier.learned(X, y, None, whole=True)
     log_joint = classifier.posterior.log_predictive(asked, 1)[0]
     top, tables = int(log_joint.argmax()), _tables(classifier, asked)
     if len(tables) == len(asked):

@@ -246,7 +246,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     >>> round(found.attrs["expected"], 1), round(found.attrs["sd"], 1)
     (1.4, 0.7)
     """
-    log_joint, codes = classifier.log_left_out(X, y, sample_weight)
+    log_joint, codes, _ = classifier.left_out(X, y, sample_weight, whole=True)
     log_proba, row = normalize(log_joint), np.arange(len(codes))
     best = log_proba.argmax(axis=1)
     log_own = log_proba[row, codes]

@@ -13,7 +13,8 @@ from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.explain import PRIOR
 from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
-from bayesnb.model import normalize, part_of
+from bayesnb.model import Data, normalize, part_of
+from bayesnb.statistics.membership import Labels
 
 SEEN = (
     "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "
@@ -86,8 +87,8 @@ def loo(
     1        -4.3        0.71  0.29
     """
     if by == "feature":
-        return _left_out_terms(classifier, X, y, sample_weight, refit)
-    log_joint, codes, sampled = classifier.left_out(X, y, sample_weight, refit)
+        return terms_left_out(classifier, *classifier.learned(X, y, sample_weight, whole=True), refit, index_of(X))
+    log_joint, codes, sampled = classifier.left_out(X, y, sample_weight, refit, whole=True)
     proba = np.exp(normalize(log_joint))
     columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
     columns |= {("probability", label): proba[:, c] for c, label in enumerate(classifier.classes)}
@@ -100,15 +101,16 @@ def loo(
     return found
 
 
-def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
+def terms_left_out(
+    classifier: Classifier, data: Data, labels: Labels, refit: bool = False, index: Any = None
+) -> pd.DataFrame:
     """Leave-one-out log density of each term for each learned row; columns are (class, term)."""
-    data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
     names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)
     warn_of_weights(classifier.schema, sampled)
     columns = pd.MultiIndex.from_product([classifier.classes, [PRIOR, *names]], names=["class", "term"])
     found = np.concatenate([prior[:, :, None], found], axis=-1).reshape(len(found), -1)
-    return pd.DataFrame(found, index=index_of(X), columns=columns)
+    return pd.DataFrame(found, index=index, columns=columns)
 
 
 SCORED = 2000

@@ -154,7 +154,9 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     found = opened(data, format, names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     known = {*clf.schema.raw, *left_out, *others, target, clf.target, said.get("weight")}
-    if new := [name for name in found.names if name not in known]:
+    new = [name for name in found.names if name not in known]
+    # If a fitted column is absent, the error about it names the columns.
+    if new and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
         more = f" and {len(new) - 5:,} more" if len(new) > 5 else ""
         warn(f"columns that were not fitted are ignored: {', '.join(map(repr, new[:5]))}{more}")
     return replace(found, settings=Settings(drop=left_out))

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Each preset uses a plug-in estimate. A preset smooths class frequencies only if the original library does. Most of the
-libraries replace small probabilities by a constant. If you request this replacement of small probabilities, the preset
-raises an error. Intervals, exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work
-as usual, except for columns of numbers in :func:`weka`.
+libraries replace small probabilities by a constant; a preset raises an error if this is requested. Intervals, exact
+leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for columns of
+numbers in :func:`weka`.
 """
 
 from __future__ import annotations

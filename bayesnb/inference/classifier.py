@@ -164,7 +164,7 @@ class Classifier(FittedModel):
         return data, labels
 
     def require_learned(self, weights: Array) -> None:
-        """Raise ``ValueError`` if rows with these class weights, (class,), are not exactly the learned rows."""
+        """Raise ``ValueError`` unless the learned rows have these class weights, (class,)."""
         if not np.allclose(weights, self.statistics.rows):
             raise ValueError(
                 f"Expected exactly the learned rows, {self.statistics.rows.tolist()} of the classes; got "

@@ -159,7 +159,7 @@ class Classifier(FittedModel):
                 "out: divide the sample_weight of all rows by the same number"
             )
         data, labels = self.encoded(rows)
-        if whole:
+        if whole and isinstance(self.posterior, Posterior):  # A posterior of draws leaves no row out.
             self.require_learned(labels.weights())
         return data, labels
 

@@ -335,7 +335,7 @@ class Numbers:
         return cls(columns.astype(np.intp), *others)
 
     def sound(self, grid: Grid) -> bool:
-        """Whether the numbers are finite, and those of real columns of the grid."""
+        """Whether the numbers are finite and belong to real columns of the grid."""
         each = (self.centre, self.scale, self.low, self.high)
         sound = self.columns.dtype.kind == "i" and all(x.shape == self.columns.shape for x in each)
         sound = sound and all(np.isfinite(x).all() for x in each) and bool((self.scale > 0).all())

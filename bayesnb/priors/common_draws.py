@@ -27,7 +27,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """A copy for the part ``key`` of the drawn quantity; different parts have independent random numbers."""
+        """A copy for the part that ``key`` identifies; different parts have independent random numbers."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

@@ -198,7 +198,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, after adding rows of weight ``more`` in the interval at ``centre``."""
+    """Integration nodes of one class and column, after the interval at ``centre`` gains rows of weight ``more``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]

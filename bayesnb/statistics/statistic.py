@@ -174,7 +174,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights that are only rounding errors to 0, but no positive whole number.
+    """Set weights that are only rounding errors to 0; keep positive whole numbers.
 
     ``whole`` are the weights before rows were removed.
     """

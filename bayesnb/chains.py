@@ -209,5 +209,7 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     and folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
+    # If all M half-chains have the same distribution, the sum of squared deviations of their means, divided by
+    # σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom.
     largest = chdtri(halves - 1, 0.01 / (2 * cells))
     return float(np.sqrt(1 + halves * largest / ((halves - 1) * chains * draws)))

@@ -176,6 +176,7 @@ class DrawnPosterior:
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
         relative = np.exp(joint - log_total)
+        # The standard error is the standard deviation of the changes, divided by the root of the effective sample size.
         effects = relative - np.exp(log_mean - log_total) * relative.sum(-1, keepdims=True)
         return effects.std(0).max(-1) / np.sqrt(min(self.n_draws, self.convergence.ess))
 

@@ -173,7 +173,7 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series, names: Iterable[str]) -> dict[str, float]:
-    """How much better a column, used alone, predicts the class as each family than as a Gaussian, in nats.
+    """For each family: how much better than a Gaussian it predicts the class from the column alone, in nats.
 
     Gains of up to 3 nats are 0.
     """

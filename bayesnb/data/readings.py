@@ -1000,7 +1000,7 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """How to read levels that are all numbers, unless all are whole and may be codes; several if ambiguous."""
+    """Ways to read levels that are all numbers: several if ambiguous, none if all are whole (perhaps codes)."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]

@@ -495,7 +495,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def sound(self, n_columns: int) -> bool:
-        """Whether the cells are counted that ``cells`` names, and no others."""
+        """Whether exactly the cells named by ``cells`` are counted."""
         cells, near = self.cells, self.near
         fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
         sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)

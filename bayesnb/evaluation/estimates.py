@@ -499,7 +499,7 @@ def answers_of_row(
 ) -> dict[str, Any]:
     """The class probabilities of a row under each estimate and other model, and their interval under the posterior.
 
-    A text in place of a model, or of its probabilities, gives the reason why they do not exist.
+    If a model or its probabilities do not exist, a text in their place gives the reason.
     """
     labels = [str(label) for label in clf.classes_]
     estimates: dict[str, Any] = {}

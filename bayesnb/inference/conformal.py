@@ -193,7 +193,7 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """For each row and class: the share of known rows at least as unusual as the row if it had this class.
+        """For each row and class: the share of known rows at least as unusual as the row with this class.
 
         Parameters
         ----------

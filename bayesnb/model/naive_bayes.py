@@ -379,7 +379,7 @@ class Posterior:
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
         """The random-number keys of each feature's columns, for :class:`CommonDraws`.
 
-        A key is 2 plus the position of the feature in the model, and the position of the column in the feature.
+        A key is the pair (2 + the feature's position in the model, the column's position in the feature).
         """
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}

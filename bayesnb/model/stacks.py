@@ -81,7 +81,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The joined parts of ``known``; joining them only once keeps the values that posteriors cache."""
+        """The parts of ``known``, joined only once so that posteriors keep their cached values."""
         return _joined(self.names, self.known)
 
 

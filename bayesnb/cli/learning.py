@@ -69,7 +69,8 @@ def fit(
     classes = summary.classes
     named = by_label(parameters, classes.tolist())
     asked = replace(asked, features=features, class_prior=named["class_prior"], unknown=named["unknown"])
-    reading = {"drop": settings.drop, "na": format.na, "keep_na": format.keep_na}
+    left_out = (*settings.drop, *([] if settings.weight is None else [settings.weight]))
+    reading = {"drop": left_out, "na": format.na, "keep_na": format.keep_na}
     learned = learning.Learned.of(asked, None, replace(summary, schema=schema))
     clf = learning.believed(asked, None, learned, target=target, reading=reading)
     if summary.blank:

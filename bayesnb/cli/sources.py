@@ -153,7 +153,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     format = replace(format, text=tuple(map(str, text)), **marks)
     found = opened(data, format, names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
-    known = {*clf.schema.raw, *left_out, *others, target, clf.target, said.get("weight")}
+    known = {*clf.schema.raw, *left_out, *others, target, clf.target}
     new = [name for name in found.names if name not in known]
     # If a fitted column is absent, the error about it names the columns.
     if new and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:

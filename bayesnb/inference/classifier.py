@@ -167,7 +167,7 @@ class Classifier(FittedModel):
         """Raise ``ValueError`` unless the learned rows have these class weights, (class,)."""
         if not np.allclose(weights, self.statistics.rows):
             raise ValueError(
-                f"Expected exactly the learned rows, {self.statistics.rows.tolist()} of the classes; got "
+                f"Expected exactly the learned rows, of weight {self.statistics.rows.tolist()} in the classes; got "
                 f"{weights.tolist()}: to score a model on other rows, use evaluate or scorecard with cv=None"
             )
 

@@ -87,7 +87,7 @@ class Remark:
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and the value of a
     command-line option that is a remedy, if there is one. ``cures`` are the advised families, the best first. ``asks``
-    is true if only the user knows which family is right; the suggested command then names no family.
+    is true if a family that the user states answers the finding; the suggested command names none.
     """
 
     column: Any
@@ -117,10 +117,11 @@ class Remark:
         return replace(self._with({cure: replace(cure, column=column) for cure in self.cures}), column=column)
 
     def _with(self, cures: Mapping[Cure, Cure]) -> Remark:
-        if not isinstance(self.said, Message):
-            return self
-        data = {name: cures[v] if v in self.cures else v for name, v in self.said.data.items()}
-        return replace(self, said=Message(self.said.text, **data), cures=tuple(cures.values()))
+        said = self.said
+        if isinstance(said, Message):
+            data = {name: cures[v] if v in self.cures else v for name, v in said.data.items()}
+            said = Message(said.text, **data)
+        return replace(self, said=said, cures=tuple(cures.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,7 +396,7 @@ def _read(
                 said = f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"
             elif numbers is not None and (gaps := np.isnan(numbers) & ~column.missing()).any():
                 said = f"{said}; {_missing(column.values[gaps].str.strip().value_counts(), len(gaps))}"
-            found.append(Remark(name, said, cures=cures))
+            found.append(Remark(name, said, cures=cures, asks=not cures))
             if numbers is None:
                 frame = frame.drop(columns=name)
             else:
@@ -420,14 +421,14 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
         return
     others = sorted({*texts} - {*counts.index})
     plain = len(others) + len(held) - len(texts) > 0 and all(re.fullmatch(NUMBER, text) for text in others)
-    of_numbers = plain or recognised(others, plain=True)
+    of_numbers = plain or bool(recognised(others, plain=True))
     effect = "so all cells are read as levels" if of_numbers else "a level like any other"
     for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         if text == "NA" and _are_codes(texts.unique()):
             continue
         said = "{share} are {text!r}, " + effect + ": if it means missing, {na}"
         said = Message(said, share=_percent(n / len(held)), text=text, na=missing_in(name, text, plain))
-        yield Remark(name, said, True, option=("--na", f"{name}={text}"))
+        yield Remark(name, said, True, option=("--na", f"{name}={text}"), asks=of_numbers)
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
@@ -460,7 +461,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
         said = f"numbers in several units ({shown}, not counting repetitions), read as levels: convert them to one unit"
-        yield Remark(name, said, True, cures=(Cure("features", "Categorical", name),), asks=True)
+        yield Remark(name, said, True, asks=True)
         return
     if units or len(texts) < 10:
         return
@@ -473,7 +474,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
             what=found[0].said, shown=shown, na=missing_in(name, alone[0], False),
         )  # fmt: skip
         option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 else ()
-        yield Remark(name, said, True, option=option, cures=(Cure("features", "Categorical", name),), asks=True)
+        yield Remark(name, said, True, option=option, asks=True)
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
@@ -540,9 +541,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     # Codes such as 000123 stay text, although each of them parses as a number.
     numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
     if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or no_numbers_in(levels.index)):
-        cures = tuple(
-            Cure("features", each, name) for each in (["Categorical"] if odd else [n.spelled for n in numbers])
-        )
+        cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
         odd = sorted(odd, key=lambda text: (-levels[text], text))
         if odd:
             plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
@@ -637,17 +636,17 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     low, high = held.min(), held.max()
     if whole and n > 10 and k == n:
         if high - low == n - 1 and low in (0, 1):
-            yield Remark(name, "counts the rows", True, True)
+            yield Remark(name, "counts the rows", True, True, asks=True)
             return
         if high - low == n - 1 or named_as_key(name):
-            yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
+            yield Remark(name, "looks like an identifier: no value occurs twice", True, True, asks=True)
             return
     if whole and n >= 100 and 2 * k > n and (named_as_key(name) or WEIGHTS.search(str(name))):
         options = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
         cures = Spelled("leave it out, or pass it as sample_weight", options)
         said = Message("{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}",
                        k=k, n=n, cures=cures)  # fmt: skip
-        yield Remark(name, said)
+        yield Remark(name, said, asks=True)
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]

@@ -69,18 +69,20 @@ class Settings:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        from bayesnb.data.specifications import Missing, parsed
+        from bayesnb.data.specifications import Missing
+        from bayesnb.families.trials import Categorical
 
         advised = remark.families
         if self.of_all is not None:
-            return bool(advised) and (self.of_all == "missing") == ("missing" in advised)
-        if not advised or (spec := self.features().get(str(remark.column))) is None:
+            # A serious finding remains: no family chosen by rows mends an identifier or levels in several spellings.
+            return bool(advised) and not remark.serious and (self.of_all == "missing") == ("missing" in advised)
+        if not (advised or remark.asks) or (spec := self.features().get(str(remark.column))) is None:
             return False
         if "missing" in advised:
             return isinstance(spec, Missing)
         if remark.option:
-            # A marker of missing cells remains, unless the user has decided that it is a level.
-            return type(spec) in {type(each) for each in map(parsed, advised)}
+            # A marker among numbers remains, unless the user has decided that all cells are levels.
+            return remark.asks and isinstance(spec, Categorical)
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:

@@ -182,8 +182,8 @@ def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
     column, equals, _ = (part.strip() for part in item.partition("="))
     if not equals:
         raise click.BadParameter(f"{item!r} is not column=value", param_hint=option)
-    cure = "If it is part of a value, use --set, or write the row as JSON"
-    said = meant_of_all(column, X.columns, f"columns are {list(map(str, X.columns))}. {cure}")
+    cure = ". If it is part of a value, use --set, or write the row as JSON" if option == "--row" else ""
+    said = meant_of_all(column, X.columns, f"columns are {list(map(str, X.columns))}{cure}")
     raise click.BadParameter(f"there is no column {column!r}{said}", param_hint=option)
 
 

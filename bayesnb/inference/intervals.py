@@ -48,7 +48,7 @@ def _ends(law: Law, shares: Array) -> Array:
     return np.stack([expit(first), expit(-second)], axis=1)
 
 
-ENDS = ["lower", "median", "upper"]
+ENDS = ("lower", "median", "upper")
 """The numbers of an interval."""
 
 EXPECTED_LABELS = (

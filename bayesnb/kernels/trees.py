@@ -265,9 +265,9 @@ def answer(
 
     The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
     such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If a row's
-    cell is missing at a split, the row goes to both children, in proportion to their counts. ``codes`` has
-    shape (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the
-    output. The remaining arrays are as in :func:`weigh`.
+    cell is missing at a split, the row goes to both children, in proportion to their counts. ``codes`` has shape (row,
+    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
+    remaining arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     known = np.empty(classes)

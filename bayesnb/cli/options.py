@@ -186,8 +186,8 @@ OPTIONS = {
     ),
     "values": option(
         ANSWER, "--set", multiple=True, metavar="COL=VALUE",
-        help="A value of the row, which may hold commas and equals signs. With --row N, it replaces the value of row N. "
-        "May be repeated.",
+        help="A value of the row, which may hold commas and equals signs. With --row N, it replaces the value of row "
+        "N. May be repeated.",
     ),
     "row": option(
         ANSWER, "--row", metavar="N|K=V,K=V|JSON",

@@ -69,6 +69,8 @@ def inspect(
                 drop=" (leave it out with --drop)" * each.first.drop)
         for each in together(seen)
     ]  # fmt: skip
+    if target is None:
+        said.append("Name the class column with --target: its labels are then examined, and no option is for it.")
     _print(about, _columns(summary), layout, more, said)
     if layout == "table":
         print_command(command)

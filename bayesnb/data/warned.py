@@ -274,7 +274,7 @@ class ClassSpellingsWarning(TableRemark):
     """
 
 
-IN_CLASS = Spelled("y", "the table, because joined is for other columns")
+IN_CLASS = Spelled("y", "the table, because joined is for other columns; until then, each spelling is a class")
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:

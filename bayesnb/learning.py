@@ -187,8 +187,9 @@ def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
     table, weight = learned.schema.through(rows.table.rows(some)), rows.weight[some]
     for name, feature in of_texts.items():
         if feature.source[0] in table.place:
-            bag = feature.text.read(table.column(feature.source[0]), feature.columns, learn=False)
-            warn_of_own_words(feature.source[0], bag, weight, learned.statistics.features[name].counts.sum(0))
+            column = table.column(feature.source[0])
+            bag = feature.text.read(column, feature.columns, learn=False)
+            warn_of_own_words(column, bag, weight, learned.statistics.features[name].counts.sum(0))
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:

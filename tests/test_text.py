@@ -272,6 +272,9 @@ def test_texts_without_a_known_word_are_warned_of():
     with pytest.warns(NoKnownWordWarning, match="column 's': 2 of 3 texts contain no known word"):
         clf.predict_proba({"s": ["今天天气很好", "🙂", "good", None]})
     clf.predict_proba({"s": ["今天", "good", None, "bad"]})  # No more than half.
+    clf.predict_proba({"s": ["", " ", "good"]})  # Empty texts are not in another script.
+    with pytest.warns(NoKnownWordWarning, match="column 's': 2 of 3 texts contain no known word"):
+        clf.predict_proba({"s": ["今天天气很好", "", " ", "", "🙂", "good"]})
 
 
 def test_learned_texts_without_a_word_of_another_text_are_warned_of():
@@ -282,6 +285,8 @@ def test_learned_texts_without_a_word_of_another_text_are_warned_of():
     with pytest.warns(NoKnownWordWarning, match="7 of 12 texts"):
         BayesianNB({"s": "text"}).fit({"s": ["🙂"] * 7 + ["good day", "bad day"] * 2 + ["day"]}, y, np.full(12, 0.5))
     BayesianNB({"s": "text"}).fit({"s": ["🙂"] * 6 + ["good day"] * 6}, y)  # No more than half.
+    BayesianNB({"s": "text"}).fit({"s": [""] * 8 + ["good day", "bad day"] * 2}, y)  # Few texts are not empty.
+    BayesianNB({"s": "text"}).fit({"s": [""] * 20 + ["good day", "bad day"] * 6}, ["p", "q"] * 16)
     BayesianNB({"s": Text(analyzer="char")}).fit({"s": texts}, y)
     BayesianNB({"s": Text(vocabulary=["refund"])}).fit({"s": texts}, y)  # Its words are chosen.
     with pytest.raises(ValueError, match="holds no word in any row: leave it out, or count characters"):

@@ -58,29 +58,30 @@ class NoKnownWordWarning(UserWarning):
     """
 
 
-def warn_of_texts(column: Any, bag: Bag) -> None:
+def warn_of_texts(column: Column, bag: Bag) -> None:
     """Warn if most texts have no known word."""
-    _warn_of_most(column, ~bag.missing(), np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
+    _warn_of_most(column, np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
 
 
 FEW = 10
 """Up to this number of learned texts, most may share no words by chance."""
 
 
-def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
+def warn_of_own_words(column: Column, bag: Bag, weight: Array, total: Array) -> None:
     """Warn if most texts share no word with any other text; ``total`` (word,) counts each word in all texts."""
-    held = ~bag.missing()
-    if held.sum() > FEW:
-        cells = sparse.coo_array(bag.counts)
-        of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
-        _warn_of_most(column, held, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text")
+    cells = sparse.coo_array(bag.counts)
+    of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
+    _warn_of_most(column, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text", FEW)
 
 
-def _warn_of_most(column: Any, held: Array, some: Array, what: str) -> None:
+def _warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
+    codes, distinct = column.coded
+    # An empty text is like a missing cell: its script is not the reason why it has no word.
+    held = np.array([*(str(text).strip() != "" for text in distinct), False])[codes]
     texts, without = int(held.sum()), int((held & ~some).sum())
-    if 2 * without > texts:
+    if 2 * without > texts > few:
         warn(
-            f"column {column!r}: {without:,} of {texts:,} texts contain no {what}; for a script without spaces "
+            f"column {column.name!r}: {without:,} of {texts:,} texts contain no {what}; for a script without spaces "
             f"between words, {BY_CHARACTERS}",
             NoKnownWordWarning,
         )

@@ -135,7 +135,7 @@ class Classifier(FittedModel):
         warn_of_unseen(self.schema, table)
         for name, feature in self.schema.features.items():
             if feature.text is not None and feature.source[0] in table.place:
-                warn_of_texts(feature.source[0], data[name])
+                warn_of_texts(table.column(feature.source[0]), data[name])
         return data
 
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:

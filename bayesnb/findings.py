@@ -16,7 +16,15 @@ from pandas.api import types
 from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
-from bayesnb.data.improving import COUNTED, best_in_order, best_parts, better_rounded, derived, gains_of
+from bayesnb.data.improving import (
+    COUNTED,
+    best_in_order,
+    best_parts,
+    better_as_words,
+    better_rounded,
+    derived,
+    gains_of,
+)
 from bayesnb.data.readings import (
     Bounded,
     Date,
@@ -521,10 +529,10 @@ def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     if types.is_numeric_dtype(held):
         yield from _numbers(name, held.astype(float), levels, None if labels is None else labels[values.notna()])
     else:
-        yield from _texts(name, held.astype(str), levels)
+        yield from _texts(name, held.astype(str), levels, None if labels is None else labels[values.notna()])
 
 
-def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
     if (order := _order(levels.index)) is not None:
@@ -571,14 +579,20 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if joined is not None:
         yield joined
         return
-    bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
-    words = ". If they are texts of several words: {words}" if texts.str.count(" ").gt(0).mean() > 0.5 else ""
-    if looks_like_identifier(k, n):
-        said = Message("looks like an identifier or free text: {k:,} levels in {n:,} rows" + words, k=k, n=n, words=bag)
-        yield Remark(name, said, True, True, cures=(codes, bag), asks=True)
-    elif k >= MANY_LEVELS and once >= k / 2:
-        said = Message("{k} levels, {once} of them seen once" + words, k=k, once=once, words=bag)
-        yield Remark(name, said, once > 0.1 * n, once > 0.5 * n, cures=(codes, bag), asks=True)
+    key, bag = looks_like_identifier(k, n), Cure("features", "Text", name)
+    if not key and (k < MANY_LEVELS or once < k / 2):
+        return
+    said = "{k} levels, {once} of them seen once"
+    if key:
+        said = "looks like an identifier or free text: {k:,} levels in {n:,} rows"
+    if several := texts.str.count(" ").gt(0).mean() > 0.5:
+        said += ". If they are texts of several words: {words}"
+    better = several and labels is not None and better_as_words(held, labels)
+    if better:
+        said = "{k:,} texts of several words, which predict better as a bag of words than as levels: {words}"
+    drop = not better and (key or once > 0.5 * n)
+    message = Message(said, k=k, n=n, once=once, words=bag)
+    yield Remark(name, message, key or once > 0.1 * n, drop, cures=(bag,), asks=not better)
 
 
 MANY_LEVELS = 20

@@ -277,6 +277,32 @@ def test_texts_of_several_words_that_repeat_are_proposed_as_words():
     assert clf.classifier_.schema.features["note"].text is not None
 
 
+def test_notes_with_capitals_are_words_if_that_predicts_better_and_names_and_addresses_are_not():
+    rng = np.random.default_rng(0)
+    n, y = 400, np.repeat(["gut", "schlecht"], 200)
+
+    def drawn(*parts):
+        return [" ".join(words) for words in zip(*(rng.choice(each, n) for each in parts), strict=True)]
+
+    given, family = [f"Name{k}" for k in range(20)], [f"Vom{k}" for k in range(40)]
+    frost, dense = (np.where(rng.random(n) < p, word, "") for p, word in
+                    ((np.where(y == "gut", 0.2, 0.5), "Auswinterung nach Frost,"),
+                     (np.where(y == "gut", 0.6, 0.3), "Bestand schön,")))  # fmt: skip
+    others = [" ".join(rng.choice(["Lager", "Hagel", "Rand", "Nässe", "Mäuse"], rng.integers(1, 4))) for _ in range(n)]
+    frame = pd.DataFrame({
+        "note": [f"{a} {b} {c}".strip() for a, b, c in zip(frost, dense, others, strict=True)],
+        "name": drawn(given, family), "place": drawn(family, ["Straße"], [*map(str, range(1, 99))], given),
+        "code": drawn(["A1", "B2"], [*map(str, range(100, 999))]),
+        "product": drawn(given[:5], ["Herd", "Mixer"], family, ["rot", "blau"]), "y": y,
+    })  # fmt: skip
+    found = nb.inspect(frame, "y")
+    assert {name: type(spec).__name__ for name, spec in found.features.items()} == {"note": "Text"}
+    assert "note" not in found.drop
+    assert "which predict better as a bag of words than as levels" in str(found)
+    assert {*found.table["column"]} == {*frame} - {"y"}
+    assert not nb.inspect(frame.drop(columns="y")).features
+
+
 def answered():
     """Columns with a remark that only the family of the column answers, and the remark's first words."""
     rng = np.random.default_rng(0)

@@ -13,18 +13,10 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from bayesnb.data import improving
 from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
-from bayesnb.data.improving import (
-    COUNTED,
-    best_in_order,
-    best_parts,
-    better_as_words,
-    better_rounded,
-    derived,
-    gains_of,
-)
 from bayesnb.data.readings import (
     Bounded,
     Date,
@@ -105,6 +97,13 @@ class Remark:
     option: tuple[str, ...] = ()
     cures: tuple[Cure, ...] = ()
     asks: bool = False
+
+    @classmethod
+    def of_family(
+        cls, column: Any, family: Any, said: str, serious: bool = False, asks: bool = False, **data: Any
+    ) -> Remark:
+        cure = Cure("features", family, column)
+        return cls(column, Message(said, cure=cure, **data), serious, cures=(cure,), asks=asks)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -394,7 +393,7 @@ def _read(
         else:
             said, cures, (numbers, own_kinds) = reading.read_as(name), (), reading.numbers(column)
             if isinstance(reading, Date) and target is not None and target in frame.columns:
-                parts = best_parts(column, reading, frame[target])
+                parts = improving.best_parts(column, reading, frame[target])
                 if parts != reading.parts:
                     cures = (Cure("features", Date(*parts, format=reading.format).spelled, name),)
                     said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
@@ -457,11 +456,9 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
-        cure = Cure("features", Bounded().spelled, name)
         one = {"numbers": "number", "bounds": "bound", "texts": "text"}
         shown = ", ".join(f"{n:,} different {what if n > 1 else one[what]}" for what, n in found.items() if n)
-        said = Message("{shown}, all read as levels: {cure}", shown=shown, cure=cure)
-        yield Remark(name, said, True, cures=(cure,))
+        yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
         return
     texts = texts_of(column) if column.kind == "text" and column.declared is None else []
     units = units_of(texts)
@@ -536,15 +533,13 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
     if (order := _order(levels.index)) is not None:
-        cure = Cure("features", ("Ordinal", tuple(order)), name)
-        yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
+        yield Remark.of_family(name, ("Ordinal", tuple(order)), "ordered answers: {cure}")
         return
     if n >= 10 * k and (order := _numbered(levels.index)):
         # Numbers among the cells of no numeric type are in order.
-        cure = Cure("features", ("Ordinal", tuple(order)) if isinstance(order[0], str) else "Ordinal", name)
-        said = Message("levels from {low!r} to {high!r}. If they are steps of a scale: {cure}",
-                       low=order[0], high=order[-1], cure=cure)  # fmt: skip
-        yield Remark(name, said, cures=(cure,), asks=True)
+        family = ("Ordinal", tuple(order)) if isinstance(order[0], str) else "Ordinal"
+        said = "levels from {low!r} to {high!r}. If they are steps of a scale: {cure}"
+        yield Remark.of_family(name, family, said, asks=True, low=order[0], high=order[-1])
         return
     # Codes such as 000123 stay text, although each of them parses as a number.
     numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
@@ -587,7 +582,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         said = "looks like an identifier or free text: {k:,} levels in {n:,} rows"
     if several := texts.str.count(" ").gt(0).mean() > 0.5:
         said += ". If they are texts of several words: {words}"
-    better = several and labels is not None and better_as_words(held, labels)
+    better = several and improving.better_as_words(held, labels)
     if better:
         said = "{k:,} texts of several words, which predict better as a bag of words than as levels: {words}"
     drop = not better and (key or once > 0.5 * n)
@@ -605,14 +600,13 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
     if not others and not slips:
         return None
-    cure = Cure("features", Joined(slips).spelled, name)
     kept = {text: level for level, own in groups.items() for text in own}
     for slip, level in slips.items():
         others.setdefault(kept[level], []).append(slip)
     alike = [f"{', '.join(map(_short, own))} for {_short(level)}" for level, own in others.items()]
     more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
-    said = Message("levels in several spellings, {alike}: {cure}", alike=", ".join(alike[:3]) + more, cure=cure)
-    return Remark(name, said, True, cures=(cure,))
+    said = "levels in several spellings, {alike}: {cure}"
+    return Remark.of_family(name, Joined(slips).spelled, said, True, alike=", ".join(alike[:3]) + more)
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
@@ -634,14 +628,6 @@ def _numbered(levels: Iterable[Any]) -> list[Any]:
 
 SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
-
-
-def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
-    if (order := best_in_order(held, labels)) is None:
-        return None
-    cure = Cure("features", ("Ordinal", order), held.name)
-    said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
-    return Remark(held.name, Message(said, low=order[0], high=order[-1], cure=cure), cures=(cure,))
 
 
 def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
@@ -678,8 +664,9 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             said = "{share} are {value}, far more than any value near it: if it means missing, {na}"
             yield Remark(name, Message(said, **found), option=cure)
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
-    if short and labels is not None and (ordered := _in_order(held, labels)) is not None:
-        yield ordered
+    if short and (order := improving.best_in_order(held, labels)):
+        said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
+        yield Remark.of_family(name, ("Ordinal", order), said, low=order[0], high=order[-1])
         return
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
     if whole and 2 < k <= 40 and (few or counted):
@@ -690,18 +677,16 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         # With enough rows, a categorical family fits counts and codes alike.
-        order = sorted(cures.values(), key=lambda cure: few and cure.value != "Categorical")
-        gains = gains_of(held, labels, kinds.values()) if labels is not None else dict.fromkeys(kinds.values(), 0.0)
-        order.sort(key=lambda cure: -gains[cure.value])
-        gain = gains[order[0].value]
+        gains = improving.gains_of(held, labels, kinds.values())
+        best = sorted(cures.values(), key=lambda cure: (-gains[cure.value], few and cure.value != "Categorical"))
+        gain = gains[best[0].value]
         # A categorical family ignores the order of levels, which matters more if there are many levels.
-        yield Remark(name, said, cures=tuple(order), asks=gain < 0 or (gain == 0 and k > 5 and labels is not None))
-    elif whole and 0 <= low <= 3 and k > 10 and labels is not None and (best := _counts(held, labels)) is not None:
-        yield best
+        yield Remark(name, said, cures=tuple(best), asks=gain < 0 or (gain == 0 and k > 5 and labels is not None))
+    elif whole and 0 <= low <= 3 and k > 10 and (family := improving.better_counted(held, labels)):
+        said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
+        yield Remark.of_family(name, family, said, low=low, high=high)
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
-        cure = Cure("features", "Hurdle", name)
-        said = Message("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)
-        yield Remark(name, said, cures=(cure,))
+        yield Remark.of_family(name, "Hurdle", "{share} are 0, the others positive: {cure}", share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > 2:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
         numbers = [float(f"{edge:.3g}") for edge in quartiles]
@@ -709,30 +694,14 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
-    elif labels is not None and 2 < k <= MOST_STEPS and n >= 3 * k and (rounded := _rounded(held, labels)) is not None:
-        yield rounded
-
-
-def _counts(held: pd.Series, labels: pd.Series) -> Remark | None:
-    gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
-    if gain <= 0:
-        return None
-    cure = Cure("features", family, held.name)
-    said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
-    return Remark(held.name, Message(said, low=held.min(), high=held.max(), cure=cure), cures=(cure,))
+    elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
+        said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
+        spelled = Spelled(f"Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
+        yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
 
 
 MOST_STEPS = 60
 """Largest number of distinct values in a column that is tried as rounded numbers."""
-
-
-def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
-    if (unit := better_rounded(held, labels)) is None:
-        return None
-    word = f"{unit:.9g}"
-    cure = Cure("features", Spelled(f"Rounded(unit={word})", f"rounded:{word}"), held.name)
-    said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
-    return Remark(held.name, Message(said, unit=word, cure=cure), cures=(cure,))
 
 
 def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
@@ -797,17 +766,13 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
                 said = f"missing exactly in the rows of class {only}: leave it out if it is not known beforehand"
                 yield Remark(name, said, True, True)
                 continue
-            cure = Cure("features", "Missing", name)
-            said = Message(
+            yield Remark.of_family(
+                name, "Missing",
                 "missing in {low} of the rows of class {one} and {high} of class {other}: if cells will be missing for "
                 "the same reasons when a class is to be predicted, {cure}",
-                low=_percent(share.min()),
-                one=_short(share.idxmin()),
-                high=_percent(share.max()),
-                other=_short(share.idxmax()),
-                cure=cure,
-            )
-            yield Remark(name, said, cures=(cure,))
+                low=_percent(share.min()), one=_short(share.idxmin()),
+                high=_percent(share.max()), other=_short(share.idxmax()),
+            )  # fmt: skip
 
 
 MOST_ROWS = 5_000
@@ -821,7 +786,7 @@ def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     if (labels := few_classes(frame[target])) is None:
         return
     numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in frame if name != target}
-    for one in derived(numbers, labels):
+    for one in improving.derived(numbers, labels):
         cell = "np.log(X[{0!r}] / X[{1!r}])" if one.ratio else "X[{0!r}] - X[{1!r}]"
         paste = f"X[{str(one)!r}] = {cell.format(one.first, one.second)}"
         said = Message(

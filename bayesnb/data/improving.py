@@ -153,7 +153,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
     return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
 
 
-def best_in_order(held: pd.Series, labels: pd.Series) -> tuple[int, ...] | None:
+def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
     """The levels of a column of whole numbers if, used alone, it predicts the class best as ordered levels.
 
     ``docs/how-to/choose-a-family.md`` describes the comparison.
@@ -173,7 +173,7 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 """Families of whole numbers."""
 
 
-def gains_of(held: pd.Series, labels: pd.Series, names: Iterable[str]) -> dict[str, float]:
+def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
     """For each family: how much better than a Gaussian it predicts the class from the column alone, in nats.
 
     Gains of up to 3 nats are 0.
@@ -186,11 +186,17 @@ def gains_of(held: pd.Series, labels: pd.Series, names: Iterable[str]) -> dict[s
     return {name: gain if abs(gain) > 3 else 0.0 for name, gain in gains.items()}
 
 
-def better_as_words(held: pd.Series, labels: pd.Series) -> bool:
+def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
+    """The family of counts that predicts the class better than a Gaussian does, if there is one."""
+    gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
+    return family if gain > 0 else None
+
+
+def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
     """Whether texts, used alone, predict the class better as bags of words than as levels, or than its frequencies."""
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
-    # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies: in 1,080 such
-    # tables of 60 to 1,000 rows, one was taken for notes.
+    # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies: one of 1,080
+    # such tables of 60 to 1,000 rows was taken for notes.
     held, known = _labelled(held, labels)
     if known is None:
         return False
@@ -198,12 +204,11 @@ def better_as_words(held: pd.Series, labels: pd.Series) -> bool:
     return _score_as(Text(), held, known) > max(frequencies, _score_as(Categorical(), held, known)) + 3
 
 
-def better_rounded(held: pd.Series, labels: pd.Series) -> float | None:
+def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
     """The rounding unit of numbers that predict the class better as intervals of this length than as a Gaussian."""
     held, known = _labelled(held, labels)
     x = held.to_numpy(float)
-    unit = float(f"{rounding(x)[0]:.9g}")
-    if known is None or not unit:
+    if known is None or not (unit := float(f"{rounding(x)[0]:.9g}")):
         return None
     rounded = Rounded(unit=unit)
     if rounded.accepts.invalid(x).any() or not held.groupby(known.codes).std().min() < 1.5 * unit:
@@ -211,7 +216,9 @@ def better_rounded(held: pd.Series, labels: pd.Series) -> float | None:
     return unit if _score_as(rounded, held, known) > _score_as(Gaussian(), held, known) + 3 else None
 
 
-def _labelled(held: pd.Series, labels: pd.Series) -> tuple[pd.Series, Labels | None]:
+def _labelled(held: pd.Series, labels: pd.Series | None) -> tuple[pd.Series, Labels | None]:
+    if labels is None:
+        return held, None
     return held[labels.notna().to_numpy()].reset_index(drop=True), few_classes(labels)
 
 

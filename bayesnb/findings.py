@@ -85,9 +85,9 @@ class Remark:
     """A finding about a column.
 
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
-    without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and the value of a
-    command-line option that is a remedy, if there is one. ``cures`` are the advised families, the best first. ``asks``
-    is true if a family that the user states answers the finding; the suggested command names none.
+    without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
+    command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
+    if any family that the user states answers the finding; the suggested command names none.
     """
 
     column: Any
@@ -159,13 +159,7 @@ class Findings:
     @property
     def features(self) -> dict[Any, Any]:
         """The recommended families and readings by column, for :class:`bayesnb.BayesianNB`."""
-        words: dict[Any, str] = {}
-        for remark in self.remarks:
-            if not remark.families or remark.asks or remark.column in self.drop:
-                continue
-            word, before = remark.families[0], words.get(remark.column)
-            words[remark.column] = f"missing:{before}" if word == "missing" and before else before or word
-        return {column: parsed(word) for column, word in words.items()}
+        return {column: parsed(word) for column, word in advised(self.remarks, self.drop, {}).items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing."""
@@ -190,6 +184,16 @@ class Findings:
 
     def _repr_html_(self) -> str:
         return self.table.style.hide().set_properties(**{"text-align": "left"}).to_html()
+
+
+def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
+    """``given``, and the recommended families of further columns, as on the command line."""
+    words = dict(given)
+    for remark in remarks:
+        if remark.families and not remark.asks and remark.column not in left_out:
+            word, before = remark.families[0], words.get(remark.column)
+            words[remark.column] = f"missing:{before}" if word == "missing" and before else before or word
+    return words
 
 
 def _in_python(remark: Remark) -> Message:
@@ -304,12 +308,9 @@ def inspect(X: Any, y: Any = None) -> Findings:
     return Findings(tuple(examine(frame.reset_index(drop=True), target, len(frame), declares=declares)), target)
 
 
-def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
+def looked_at(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """The rows to examine."""
-    if len(frame) <= LOOKED_AT:
-        return frame
-
-    return frame.iloc[few_rows(Table.of(frame), LOOKED_AT, 0)]
+    return frame if len(frame) <= most else frame.iloc[few_rows(Table.of(frame), most, 0)]
 
 
 CLASS = "the class"
@@ -322,14 +323,13 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    If there are markers of missing values, such as -999, the columns are examined again with the marked cells as
-    missing. ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose
-    categorical types declare their levels.
+    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose categorical
+    types declare their levels.
     """
-    frame = looked_at(frame)
+    frame = looked_at(frame, LOOKED_AT)
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
-    whole, (frame, kinds, found) = frame, _read(frame, target, declares)
+    whole, (frame, kinds, dates, found) = frame, _read(frame, target, declares)
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
     marked = {remark.column for remark in found}
     labels = frame[target] if target is not None and target in frame.columns else None
@@ -343,7 +343,8 @@ def examine(
         found += [*_target(frame[target].dropna()), *_copies(whole, target)]
         without_use = {remark.column for remark in found if remark.drop}
         numbers = [name for name in frame if name not in without_use and types.is_numeric_dtype(whole[name].dtype)]
-        found += _derived(frame[[name for name in frame if name in numbers or name == target]], target)
+        numbers = {name: frame[name] for name in frame if name in numbers}
+        found += _derived(numbers, {k: v for k, v in dates.items() if k not in without_use}, frame[target])
         gaps = list(_gaps_by_class(frame.assign(**kinds), target))
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
@@ -368,10 +369,11 @@ def examine(
 
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
-) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
+) -> tuple[pd.DataFrame, dict[str, pd.Series], dict[str, tuple[pd.Series, str]], list[Remark]]:
 
     found: list[Remark] = []
     kinds: dict[str, pd.Series] = {}
+    dates: dict[str, tuple[pd.Series, str]] = {}
     for name in [name for name in frame.columns if name != target]:
         if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
             continue
@@ -392,6 +394,10 @@ def _read(
             found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
         else:
             said, cures, (numbers, own_kinds) = reading.read_as(name), (), reading.numbers(column)
+            if isinstance(reading, Date) and reading.format != "time":
+                (days,) = Date(format=reading.format).read(column).values()
+                code = f"pd.to_datetime(X[{name!r}]{', dayfirst=True' * (reading.format == 'dmy')})"
+                dates[name] = pd.Series(days, frame.index), code
             if isinstance(reading, Date) and target is not None and target in frame.columns:
                 parts = improving.best_parts(column, reading, frame[target])
                 if parts != reading.parts:
@@ -409,7 +415,7 @@ def _read(
             else:
                 frame = frame.copy(deep=False)
                 frame[name] = numbers
-    return frame, kinds, found
+    return frame, kinds, dates, found
 
 
 def _kinds(cells: pd.Series) -> str:
@@ -451,7 +457,7 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         if _are_codes(map(str, frame[name].dropna().unique())):
             said = "codes, and {share} are missing: if NA is one of them, add --keep-na {na}"
             share = _percent(frame[name].isna().mean())
-            yield Remark(name, Message(said, share=share, na=_quoted(f"{name}=NA")))
+            yield Remark(name, Message(said, share=share, na=shlex.quote(f"{name}=NA")))
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
@@ -642,7 +648,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True, asks=True)
             return
     if whole and n >= 100 and 2 * k > n and (named_as_key(name) or WEIGHTS.search(str(name))):
-        options = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
+        options = "--drop {0}, or --weight {0}".format(shlex.quote(str(name)))
         cures = Spelled("leave it out, or pass it as sample_weight", options)
         said = Message("{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}",
                        k=k, n=n, cures=cures)  # fmt: skip
@@ -653,16 +659,16 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         # One or two such cells may be typing errors.
         if others.empty or (share <= 0.01 and levels.get(value, 0) < 3):
             continue
-        cure = ("--na", f"{name}={value}")
-        found = {"share": _percent(share), "value": value, "na": missing_in(name, value, False)}
-        if value in (low, high) and abs(value) > 3 * others.abs().max():
-            yield Remark(name, Message("{share} are {value}: if it means missing, {na}", **found), True, option=cure)
-            return
+        far = value in (low, high) and bool(abs(value) > 3 * others.abs().max())
         # An age column may also reach 99, but the counts decrease gradually towards it.
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
-        if share > 0.01 and k > 20 and levels[value] > 3 * near.max():
-            said = "{share} are {value}, far more than any value near it: if it means missing, {na}"
-            yield Remark(name, Message(said, **found), option=cure)
+        if far or (share > 0.01 and k > 20 and levels[value] > 3 * near.max()):
+            said = "{share} are {value}{more}: if it means missing, {na}"
+            said = Message(said, share=_percent(share), value=value, na=missing_in(name, value, False),
+                           more=", far more than any value near it" * (not far))  # fmt: skip
+            yield Remark(name, said, far, option=("--na", f"{name}={value}"))
+        if far:
+            return
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
     if short and (order := improving.best_in_order(held, labels)):
         said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
@@ -723,10 +729,9 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         if len(levels) < 2 or len(frame) < 10 or (len(levels) > 0.8 * len(frame) and name != target):
             continue
         earlier = first.setdefault(codes.tobytes(), name)
-        if earlier is not name and earlier == target:
-            yield Remark(name, TELLS_ALL, True, True)
-        elif earlier is not name:
-            yield Remark(name, f"the same as column {earlier!r}, so its evidence would count twice", True, True)
+        if earlier is not name:
+            same = f"the same as column {earlier!r}, so its evidence would count twice"
+            yield Remark(name, TELLS_ALL if earlier == target else same, True, True)
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
@@ -745,11 +750,8 @@ def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns whose fraction of missing cells depends on the class.
-
-    The evidence is the log Bayes factor of one missingness probability per class against a common probability, each
-    with a uniform prior.
-    """
+    """Remarks about columns whose fraction of missing cells depends on the class."""
+    # The log Bayes factor of one missingness probability per class against a common one, each with a uniform prior.
     from scipy.special import betaln
 
     rows = frame[frame[target].notna()]
@@ -779,16 +781,16 @@ MOST_ROWS = 5_000
 """Largest number of rows that are examined for derived columns."""
 
 
-def _derived(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    frame = frame[frame[target].notna()]
-    if len(frame) > MOST_ROWS:
-        frame = frame.iloc[few_rows(Table.of(frame), MOST_ROWS, 0)]
-    if (labels := few_classes(frame[target])) is None:
+def _derived(
+    numbers: Mapping[Any, pd.Series], dates: Mapping[Any, tuple[pd.Series, str]], labels: pd.Series
+) -> Iterator[Remark]:
+    x = pd.DataFrame({**numbers, **{name: days for name, (days, _) in dates.items()}})
+    frame = looked_at(x.assign(**{CLASS: labels})[labels.notna()], MOST_ROWS)
+    if (known := few_classes(frame.pop(CLASS))) is None:
         return
-    numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in frame if name != target}
-    for one in improving.derived(numbers, labels):
-        cell = "np.log(X[{0!r}] / X[{1!r}])" if one.ratio else "X[{0!r}] - X[{1!r}]"
-        paste = f"X[{str(one)!r}] = {cell.format(one.first, one.second)}"
+    for one in improving.derived({name: frame[name].to_numpy(float, na_value=np.nan) for name in frame}, known, dates):
+        first, second = (dates[name][1] if name in dates else f"X[{name!r}]" for name in (one.first, one.second))
+        paste = f"X[{str(one)!r}] = " + (f"np.log({first} / {second})" if one.ratio else f"{first} - {second}")
         said = Message(
             "{name} as a further column would raise the log score of naive Bayes by {gain:.0f} nats in {rows:,} rows: "
             "{cure}",
@@ -805,16 +807,11 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
         yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
-        yield Remark(
-            labels.name, f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart", True
-        )
+        said = f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart"
+        yield Remark(labels.name, said, True)
     elif looks_like_no_class(k, n):
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
         yield Remark(labels.name, f"the target has {k} classes in {n} rows, as if it were {kind}", True)
-
-
-def _quoted(text: Any) -> str:
-    return shlex.quote(str(text))
 
 
 def _percent(share: float) -> str:

@@ -194,6 +194,27 @@ def test_a_ratio_that_shows_the_class_is_proposed_and_the_proposed_line_can_be_p
     assert losses[1] < losses[0] - 0.2
 
 
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%Y-%m-%d", None])
+def test_a_difference_of_two_dates_that_shows_the_class_is_proposed_and_the_proposed_line_can_be_pasted(form):
+    rng = np.random.default_rng(0)
+    sown = pd.Timestamp("2022-09-01") + pd.to_timedelta(rng.integers(0, 60, 400), "D")
+    days = rng.integers(280, 320, 400)
+    cut = sown + pd.to_timedelta(days, "D")
+    X = pd.DataFrame({"sown": sown, "cut": cut, "fee": rng.normal(size=400) + 19_000})
+    X["cut"] = X["cut"].mask(X.index == 3)
+    if form:
+        X[["sown", "cut"]] = X[["sown", "cut"]].apply(lambda dates: dates.dt.strftime(form))
+    y = np.where(days > 300, "late", "early")
+    (said,) = (said for said in nb.inspect(X, y).table["finding"] if "as a further column" in said)
+    line = said.split("rows: ")[1]
+    day = "pd.to_datetime(X[{!r}], dayfirst=True)" if form == "%d.%m.%Y" else "pd.to_datetime(X[{!r}])"
+    assert line == f"X['sown - cut'] = {day.format('sown')} - {day.format('cut')}"
+    further = X.copy()
+    exec(line, {"pd": pd, "X": further})
+    losses = [nb.evaluate(nb.BayesianNB(), Z, y)["log_loss"] for Z in (X, further)]
+    assert losses[1] < losses[0] - 0.2
+
+
 def test_a_derived_column_does_not_depend_on_the_order_of_rows_or_on_the_unit_of_a_ratio():
     X = prices()
     y = X.pop("y").to_numpy()

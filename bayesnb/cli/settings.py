@@ -107,19 +107,14 @@ class Settings:
 
     def advised(self, remarks: Iterable[Remark]) -> Settings:
         """The settings, changed as the findings in ``remarks`` advise."""
-        remarks = [remark for remark in remarks if str(remark.column) != self.weight]
-        drop = dict.fromkeys([*self.drop, *(str(remark.column) for remark in remarks if remark.drop)])
+        from bayesnb.findings import advised
+
+        remarks = [replace(each, column=str(each.column)) for each in remarks if str(each.column) != self.weight]
+        drop = dict.fromkeys([*self.drop, *(remark.column for remark in remarks if remark.drop)])
         given = {} if self.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in self.feature}
         joint = {column for spec in self.features().values() if isinstance(spec, tuple) for column in spec[1]}
-        for remark in remarks:
-            column = str(remark.column)
-            if self.of_all or not remark.families or remark.asks or column in drop or column in joint:
-                continue
-            if (family := remark.families[0]) == "missing":
-                given[column] = f"missing:{given[column]}" if column in given else family
-            else:
-                given.setdefault(column, family)
-        feature = self.feature if self.of_all else tuple(f"{column}={said}" for column, said in given.items())
+        words = advised(remarks, {*drop, *joint}, given)
+        feature = self.feature if self.of_all else tuple(f"{column}={said}" for column, said in words.items())
         return replace(self, drop=tuple(drop), feature=feature)
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:

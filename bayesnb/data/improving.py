@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import Any
@@ -61,7 +61,7 @@ class Derived:
         return f"log({self.first} / {self.second})" if self.ratio else f"{self.first} - {self.second}"
 
 
-def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
+def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ()) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
     Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
@@ -73,6 +73,8 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     ----------
     x : mapping of arrays (row,)
         Columns of numbers; NaN is a missing value.
+    dates : collection of column names
+        Columns of days, which are only subtracted from each other.
     """
     x = {name: values for name, values in x.items() if not extreme(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}
@@ -81,7 +83,9 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     ahead = []
     for first, second in combinations(names, 2):
         least = max(alone[first], alone[second]) + GAIN
-        each = {one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x) if not extreme(one.of(x))}
+        each = {
+            one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x, dates) if not extreme(one.of(x))
+        }
         if some := [one for one, evidence in each.items() if evidence >= least]:
             ahead.append((max(each.values()), some))
     found: list[Derived] = []
@@ -99,8 +103,12 @@ def derived(x: Mapping[Any, Array], labels: Labels) -> list[Derived]:
     return found
 
 
-def _of_pair(first: Any, second: Any, x: Mapping[Any, Array]) -> Iterator[Derived]:
+def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[Any]) -> Iterator[Derived]:
     """Yield the ratio if both columns are positive; also yield the difference if their ranges overlap."""
+    if first in dates or second in dates:
+        if first in dates and second in dates:
+            yield Derived(first, second, False)
+        return
     low, high = (np.array([reach(x[name]) for name in (first, second)]) for reach in (np.nanmin, np.nanmax))
     if low.min() > 0:
         yield Derived(first, second, True)
@@ -187,7 +195,7 @@ def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) ->
 
 
 def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
-    """The family of counts that predicts the class better than a Gaussian does, if there is one."""
+    """The family of counts that predicts the class better than a Gaussian, if any."""
     gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
     return family if gain > 0 else None
 

@@ -784,9 +784,9 @@ MOST_ROWS = 5_000
 def _derived(
     numbers: Mapping[Any, pd.Series], dates: Mapping[Any, tuple[pd.Series, str]], labels: pd.Series
 ) -> Iterator[Remark]:
-    x = pd.DataFrame({**numbers, **{name: days for name, (days, _) in dates.items()}})
-    frame = looked_at(x.assign(**{CLASS: labels})[labels.notna()], MOST_ROWS)
-    if (known := few_classes(frame.pop(CLASS))) is None:
+    frame = pd.DataFrame({**numbers, **{name: days for name, (days, _) in dates.items()}, labels.name: labels})
+    frame = looked_at(frame[labels.notna()], MOST_ROWS)
+    if (known := few_classes(frame.pop(labels.name))) is None:
         return
     for one in improving.derived({name: frame[name].to_numpy(float, na_value=np.nan) for name in frame}, known, dates):
         first, second = (dates[name][1] if name in dates else f"X[{name!r}]" for name in (one.first, one.second))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from conftest import mixed
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
@@ -259,3 +260,39 @@ def test_the_rows_of_mixed_tables_say_the_same_however_numbers_are_stored():
     for stored in (float, object, "Float64"):
         other = BayesianNB().fit(X.astype(dict.fromkeys(numbers, stored)), y)
         assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", ">i4", "float64"])
+@pytest.mark.parametrize(
+    "labels", [(0, 1), (3, 4, 9), (0, 100, 127), (-128, -5, 127), (2**63, 2**63 + 1), (-(2**63), 2**62)]
+)
+def test_whole_numbers_as_classes_are_the_same_whatever_their_type_and_distance(labels, dtype):
+    own = np.array(labels, object)
+    if dtype == "float64" and own.astype(float).astype(object).tolist() != list(labels):
+        return
+    try:
+        own = own.astype(dtype)
+    except OverflowError:
+        return
+    if own.astype(object).tolist() != list(labels):
+        return
+    rng = np.random.default_rng(0)
+    for n in (9, 400):
+        codes = rng.integers(len(labels), size=n) % n
+        codes[: len(labels)] = np.arange(len(labels))
+        X = rng.normal(size=(n, 2)) + codes[:, None]
+        clf, as_text = nb.BayesianNB().fit(X, own[codes]), nb.BayesianNB().fit(X, np.array(["a", "b", "c"])[codes])
+        assert clf.classes_.tolist() == list(labels)
+        assert clf.classes_.dtype == own.dtype.newbyteorder("=")
+        assert (clf.predict_proba(X) == as_text.predict_proba(X)).all()
+
+
+def test_a_sparse_matrix_with_cells_in_several_parts_is_summed_and_left_as_it_was():
+    parts = sparse.csr_matrix(([1.0, 2.0, 1.0, 3.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+    whole = sparse.csr_matrix(parts.toarray())
+    for family in (nb.Multinomial(), nb.Gaussian()):
+        answers = [nb.BayesianNB(family).fit(X, ["a", "b"]).predict_proba(X) for X in (parts, whole, parts)]
+        assert (answers[0] == answers[1]).all()
+        assert (answers[0] == answers[2]).all()
+    assert parts.indices.tolist() == [2, 0, 2, 1]
+    assert parts.data.tolist() == [1.0, 2.0, 1.0, 3.0]

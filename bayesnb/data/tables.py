@@ -65,11 +65,13 @@ class Table:
             from sklearn.utils import check_array
 
             X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
+            canonical = X.has_canonical_format  # The answer is kept in the matrix, not in the array made from it.
             X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-            if not X.has_canonical_format:
+            if not canonical:
                 # A cell may be stored as several entries, which are summed in a copy, not in the caller's matrix.
                 X = X.copy()
                 X.sum_duplicates()
+            X.has_canonical_format = True
             return cls(_positions(X.shape[1]), X)
         if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
             # Rows as dicts, as from JSON and csv.DictReader. A key that a row lacks is missing in this row.

@@ -138,7 +138,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
         cells = counts.data
         lengths, factorials = row_sums(counts, cells), row_sums(counts, gammaln(cells + 1))
         fractions = (row_sums(counts, cells != np.floor(cells)) > 0).astype(float)
-    return lengths, gammaln(lengths + 1) - factorials, fractions
+    return lengths, rising_of_lengths(np.ones(1), lengths, 1.0)[:, 0] - factorials, fractions
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:

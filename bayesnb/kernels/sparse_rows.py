@@ -17,8 +17,8 @@ FACTORIALS = 1024
 
 
 def stored_cuts(x: Any) -> list[slice]:
-    """Divide the rows of a sparse matrix into blocks."""
-    return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
+    """Divide the rows of a sparse matrix into blocks, which are small enough to occupy all threads equally long."""
+    return blocks.cuts(x.shape[0], 8 * (x.nnz // max(1, x.shape[0])))
 
 
 def products(x: Any, table: Array) -> Array:

@@ -162,6 +162,9 @@ class Outcome(Beta):
         own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
         return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
 
+    def drawn_along(self, ones: Array = ONE, zeros: Array = NONE, *, common: CommonDraws, kind: int = 0) -> Array:
+        return ones * common.log_beta(self.alpha, self.beta, kind)
+
     @staticmethod
     def log_kernel(theta: Theta, ones: Array = ONE, zeros: Array = NONE) -> Array:
         return ones * theta["log_theta"][..., 1]

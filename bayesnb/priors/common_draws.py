@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.numerics import Array, log_gamma_draw
+from bayesnb.numerics import Array, log_gamma_draw, log_sum
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,28 @@ class CommonDraws:
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
-        found, cells = np.empty((self.draws, *shape.shape)), [*np.ndindex(shape.shape[1:])]
-        different = [np.unique(shape[:, *cell], return_inverse=True) for cell in cells]
-        generators = [[self.of_cell(kind, *cell) for _ in own] for cell, (own, _) in zip(cells, different, strict=True)]
-        for cell, (own, place), each in zip(cells, different, generators, strict=True):
-            drawn = [log_gamma_draw(value, one, (self.draws,)) for value, one in zip(own, each, strict=True)]
-            found[:, :, *cell] = np.stack(drawn, axis=-1)[:, place]
+        found = np.empty((self.draws, *shape.shape))
+        for cell in np.ndindex(shape.shape[1:]):
+            found[:, :, *cell] = self._log_gamma(shape[:, *cell], kind, *cell)
+        return found
+
+    def _log_gamma(self, shape: Array, kind: int, c: int, column: int) -> Array:
+        different, place = np.unique(shape, return_inverse=True)
+        drawn = [log_gamma_draw(value, self.of_cell(kind, c, column), (self.draws,)) for value in different]
+        return np.stack(drawn, axis=-1)[:, place]
+
+    def log_beta(self, alpha: Array, beta: Array, kind: int = 0) -> Array:
+        """Logarithms of Beta(alpha, beta) variates, for parameters ([row,] class, column).
+
+        Rows with equal parameters share draws.
+        """
+        both = np.stack(np.broadcast_arrays(alpha, beta))
+        both = both.reshape(2, -1, *both.shape[-2:])
+        found = np.empty((self.draws, *both.shape[1:]))
+        for cell in np.ndindex(both.shape[2:]):
+            different, place = np.unique(both[:, :, *cell], axis=1, return_inverse=True)
+            one, other = (self._log_gamma(shape, kind + k, *cell) for k, shape in enumerate(different))
+            found[:, :, *cell] = (one - log_sum([other, one]))[:, place]
         return found
 
     def normal(self, n_classes: int, n_columns: int, kind: int = 1) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from itertools import chain
@@ -38,6 +39,11 @@ def choices(function: Callable, name: str) -> tuple[Any, ...]:
     if any(get_origin(kind) is not Literal and kind is not NoneType for kind in kinds):
         return ()
     return tuple(chain.from_iterable((None,) if kind is NoneType else get_args(kind) for kind in kinds))
+
+
+def without_markup(text: str) -> str:
+    """Remove the Sphinx markup of names and code from a docstring."""
+    return re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
 def described(docstring: str) -> dict[str, str]:

@@ -300,6 +300,12 @@ def require_whole(least: int, **values: Any) -> None:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
 
 
+def some(names: Iterable[Any], most: int = 12) -> str:
+    """The first names as a list, and the number of the other names."""
+    every = list(names)
+    return f"{every[:most]}" + f" and {len(every) - most:,} more" * (len(every) > most)
+
+
 def nearest(name: Any, names: Iterable[Any]) -> str | None:
     """The closest match among names, ignoring case, surrounding spaces and units; ``None`` if no name is close."""
     folded = {str(known).strip().lower(): str(known) for known in names}

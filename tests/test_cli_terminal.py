@@ -3,13 +3,16 @@
 import contextlib
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
+from rich.cells import cell_len
 
 from bayesnb import BayesianNB, cli, datasets, load, progress
 
@@ -346,3 +349,107 @@ def test_without_a_terminal_the_output_has_no_colours(no_color, capsys, monkeypa
         quick = ("--dependence", "none", "--format", layout, "--draws", "20")
         code, out, err = run(capsys, "compare", "play-tennis", *quick)
         assert (code, "\x1b" in out + err) == (0, False)
+
+
+# Names that are long, wide or many
+
+
+CLASSES = ["北京市朝阳区", "🙂 smile, or not", *(f"class {k}" for k in range(10))]
+LONG = "measurement_number_of_the_very_long_column_name_in_centimetres"
+
+
+@pytest.fixture
+def strange(tmp_path, monkeypatch):
+    """A folder with a table of long and wide names, and a model of it."""
+    rng = np.random.default_rng(0)
+    k = np.arange(120) % len(CLASSES)
+    text = [" ".join(rng.choice(["red", "green", "blue"], 30)) for _ in k]
+    X = pd.DataFrame({LONG: k + rng.normal(size=120), "列名": rng.choice(["高", "低"], 120), "free text": text})
+    y = pd.Series([CLASSES[each] for each in k], name="ziel 目标")
+    X.assign(**{f"c{j}": rng.normal(size=120) for j in range(12)}, **{y.name: y}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    monkeypatch.chdir(tmp_path)
+    BayesianNB().fit(X[[LONG, "列名"]].assign(size=k * 1e6), y).save("m.bayesnb")
+    X[[LONG, "列名"]].assign(size=k * 1e6, **{y.name: y}).to_csv("new.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect m.bayesnb --all",
+        "explain m.bayesnb new.csv --row 1",
+        "score m.bayesnb new.csv",
+        "ask surprise m.bayesnb new.csv",
+        "ask loo m.bayesnb new.csv",
+        "ask predict-interval m.bayesnb new.csv",
+        "fit t.csv --target none -o n.bayesnb",
+        "fit t.csv --target c1 --feature c2=gauss -o n.bayesnb",
+    ],
+)
+def test_no_line_is_longer_than_the_terminal_and_no_word_is_cut(strange, monkeypatch, command, width):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown_on_a_terminal(command.split(), monkeypatch))
+    for line in shown.splitlines():
+        assert cell_len(line) <= width or len(line.split()) == 1, (cell_len(line), line)
+        assert line == line.rstrip(), line
+    rules = {cell_len(line) for line in shown.splitlines() if line[:1] in {"┃", "│", "┡", "└"}}
+    assert len(rules) <= shown.count("┏"), rules
+
+
+def test_names_and_values_of_a_list_are_told_apart_and_names_stay_as_they_are(capsys, strange, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run(capsys, "ask", "credible-set", "m.bayesnb", "new.csv")
+    assert "北京市朝阳区: True; " in out
+    _, out, _ = run(capsys, "ask", "surprise", "m.bayesnb", "new.csv")
+    assert "measurement_" in out
+    assert "measurement number" not in out
+    _, out, _ = run(capsys, "explain", "m.bayesnb", "new.csv", "--row", "11")
+    assert "size=11000000" in out
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["垃圾邮件和更多的字", "a long name, which is cut"]])
+def test_a_bar_column_is_as_wide_as_its_bars_whatever_the_names(capsys, tmp_path, monkeypatch, classes):
+    X, y = datasets.play_tennis()
+    BayesianNB().fit(X, y.map(dict(zip(["no", "yes"], classes, strict=True)))).save(tmp_path / "m.bayesnb")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    _, out, _ = run(capsys, "explain", tmp_path / "m.bayesnb", tmp_path / "t.csv")
+    grid = [line for line in out.splitlines() if line[:1] in {"┃", "│"}]
+    assert "←│→" in grid[0]
+    places = {cell_len(line[: line.rindex("│", 0, len(line) - 1)]) for line in grid}
+    assert len(places) == 1
+
+
+def test_a_table_that_is_cut_says_where_all_of_it_is_and_an_empty_answer_says_so(capsys, strange):
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv")
+    assert "the first 10 of 120 rows" in out
+    assert out.endswith("--format json prints complete tables.\n")
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv", "--by", "feature")
+    assert "the first 10 of 120 rows and the first 40 of 48 columns " in " ".join(out.split())
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv", "--format", "csv")
+    assert out.startswith("row,log_density,")
+    _, out, _ = run(capsys, "ask", "fill-in", "m.bayesnb", "new.csv")
+    assert out == "The answer has no rows.\n"
+
+
+def test_an_error_that_lists_names_says_how_many_it_leaves_out(capsys, strange):
+    _, _, said = run(capsys, "fit", "t.csv", "--target", "none", "-o", "n.bayesnb")
+    assert "'c8'] and 4 more" in said
+
+
+def test_the_help_of_a_question_has_no_markup_and_its_weights_are_a_column(capsys, strange):
+    for name in cli.cli.commands["ask"].list_commands(None):
+        _, out, _ = run(capsys, "ask", name, "--help")
+        assert "`" not in out
+        assert "--sample-weight" not in out
+    X, y = datasets.play_tennis()
+    BayesianNB().fit(X, y, sample_weight=np.arange(1.0, 15.0)).save("w.bayesnb")
+    X.assign(play=y, times=range(1, 15)).to_csv("w.csv", index=False)
+    assert run(capsys, "ask", "loo", "w.bayesnb", "w.csv")[0] == 1
+    code, out, _ = run(capsys, "ask", "loo", "w.bayesnb", "w.csv", "--weight", "times", "--format", "csv")
+    assert code == 0
+    assert len(out.splitlines()) == 15

@@ -11,6 +11,7 @@ import re
 import stat
 import time
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("few_drawn_labels")
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
 PATH_NAME = "![a](http://evil.test/x.png) _b_ `c` \\| $d$ https://evil.test"
-VOID = {"meta", "img", "br"}
+VOID = {"meta", "img", "br", "wbr"}
 
 
 class Page(HTMLParser):
@@ -338,7 +339,7 @@ def test_the_page_makes_no_network_request_and_has_no_script(which, request):
     assert {tag for tag, _, _ in page.elements} <= {
         "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "nav", "ul", "li", "a", "section", "p",
         "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "img", "figcaption", "details",
-        "caption span", "summary", "span", "svg", "path", "rect",
+        "caption span", "summary", "span", "svg", "path", "rect", "wbr",
     }  # fmt: skip
     for _, attrs, _ in page.elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
@@ -626,6 +627,38 @@ def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(browser, t
     assert not missing, (missing, said)
     assert alarms == []
     assert not [url for url in arrived if url.startswith("http")]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser_no_cell_is_wider_than_its_column_however_long_the_names(browser, tmp_path, width):
+    k = np.arange(90) % 9
+    names = [f"class {each} with a name that goes on for sixty letters, more or less" for each in range(8)] + ["短い"]
+    X = pd.DataFrame({f"measurement_number_{j}_of_the_very_long_column_name_in_centimetres": k + j for j in range(3)})
+    clf = BayesianNB().fit(X, y := np.array(names)[k])
+    path = tmp_path / "page.html"
+    write(report(clf, X, y, explain=1), path)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri(), wait_until="load")
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wide = page.eval_on_selector_all(
+        "th, td",
+        """all => all.filter(each => {
+        const inside = document.createRange();
+        inside.selectNodeContents(each);
+        return inside.getBoundingClientRect().right > each.getBoundingClientRect().right + 1;
+    }).map(each => each.textContent)""",
+    )
+    overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    page.close()
+    assert (wide, overflow) == ([], False)
+
+
+def test_no_heading_is_repeated_below_itself(tennis_html, tennis_md):
+    page = Page(tennis_html)
+    assert not {*page.texts("h2")} & {*page.texts("figcaption")}
+    lines = [line.strip("#* ") for line in tennis_md.splitlines() if line]
+    assert not [line for line, following in pairwise(lines) if line == following]
 
 
 # No internal object on a page or a screen

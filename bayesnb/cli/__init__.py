@@ -71,7 +71,7 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
     except click.ClickException as error:
         message = io.StringIO()
         error.show(message)
-        click.echo(terminal.visible(message.getvalue(), keep="\n"), nl=False, err=True)
+        terminal.print_error(message.getvalue().rstrip("\n"))
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
@@ -86,7 +86,7 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
             return _interrupted()
         if "--debug" in arguments:
             raise
-        click.echo(f"bayesnb: {terminal.message_of(error)}", err=True)
+        terminal.print_error(f"bayesnb: {terminal.message_of(error)}")
         return 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +37,7 @@ def explain(
     class is shown.
     """
     from bayesnb import checks, design
-    from bayesnb.report.parts import Section
+    from bayesnb.report.parts import Section, row_text
     from bayesnb.report.questions import answer, ledger
 
     at = int(row) if row is not None and row.isdecimal() else None
@@ -80,7 +79,7 @@ def explain(
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         place = "The row " if at is None else f"{at_row(at).capitalize()}: "
-        named = place + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
+        named = place + row_text(asked)
         table, *notes = ledger(contributions, unit)
         more = [CHANGED] if values and at is not None else []
         more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
@@ -95,11 +94,6 @@ CHANGED = (
     "--set has changed this row. The answer is about rows that have these values. It is not the effect of an action "
     "that changes them."
 )
-
-
-def _on_one_line(value: Any) -> str:
-    text = str(value)
-    return shorten(text, 100, placeholder=" …") if "\n" in text else text
 
 
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
@@ -181,14 +175,17 @@ def asked() -> Mapping[str, Question]:
 
 
 def _command(name: str) -> click.Command:
-    def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
+    def ask(
+        model: str, new: str, target: str | None, layout: str, format: Format, weight: str | None = None, **given: Any
+    ) -> int:  # fmt: skip
         from bayesnb.report.questions import section_of, table_of
 
         question = asked()[name]
         clf, target = load_model(model, target=target)
-        table = opened_for(clf, new, format, target)
+        table = opened_for(clf, new, format, target, weight)
+        table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
-        given |= {} if y is None else {"y": y}
+        given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
         found = question.function(clf, learned_columns(X, clf), **given)
         frame = flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
@@ -200,7 +197,7 @@ def _command(name: str) -> click.Command:
     ask.__doc__, ask.__name__ = facts["summary"], name.replace("_", "-")
     parameters = options.stated()["parameters"][facts["function"]]
     names = [
-        each for each in facts["options"]
+        "weight" if each == "sample_weight" else each for each in facts["options"]
         if each not in ("X", "y") and each in parameters and options.type_of(each, parameters[each])
     ]  # fmt: skip
     command = options.command("MODEL NEW", facts["function"], names=("target", *names, "format", "layout"))(ask)

@@ -13,7 +13,7 @@ from bayesnb.cli.rows import load_model
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, opened_for
 from bayesnb.cli.terminal import say, warn
-from bayesnb.wording import nearest
+from bayesnb.wording import nearest, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def score(
     table = opened_for(clf, test, format, target)
     if target not in table.names:
         close = nearest(target, table.names)
-        hint = f"did you mean --target {close}?" if close else f"its columns are {table.names[:30]}."
+        hint = f"did you mean --target {close}?" if close else f"its columns are {some(table.names)}."
         raise ValueError(
             f"{table.name} has no column {target!r}, so there is no true class to score against; {hint} "
             "bayesnb predict needs no classes"
@@ -114,7 +114,7 @@ def audit(
     }  # fmt: skip
     if doubts is not None:
         number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
-        document["labels"] = number | {"dependence": asking.advice, "rows": doubts.head(top).rename_axis("row")}
+        document["labels"] = number | {"dependence": asking.advice, "rows": doubts.rename_axis("row")}
     print_answer(layout, document, found.pairs, lambda: [asking.section(name, top) for name in names])
     if output is not None:
         from bayesnb import plots

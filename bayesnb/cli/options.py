@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
-from bayesnb.signatures import choices
+from bayesnb.signatures import choices, without_markup
 from bayesnb.wording import meant
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
@@ -40,8 +40,7 @@ class Option(click.Option):
     group: str = ANSWER
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        # Docstrings use Sphinx markup for methods and code.
-        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
+        self.help = without_markup(self.help or "")
         return super().get_help_record(ctx)
 
 

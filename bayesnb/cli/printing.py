@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.cli.terminal import console_of, json_text, stdout, visible
+from bayesnb.cli.terminal import console_of, json_text, stdout, visible, wrapped
 from bayesnb.wording import Cure, Message, written
 
 if TYPE_CHECKING:
@@ -56,62 +57,47 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
     """Join the levels of column names, as in "no: lower"."""
     if frame.columns.nlevels == 1:
         return frame
-    return frame.set_axis([": ".join(map(str, name)) for name in frame.columns], axis=1)
+    return frame.set_axis([": ".join(str(word) for word in name if word != "") for name in frame.columns], axis=1)
 
 
 def print_sections(sections: Iterable[Section]) -> None:
     """Print the lead sentence or title of each section in bold, then its tables and legends."""
-    from bayesnb.report.parts import TablePart, by_position
-
-    console = console_of()
-    for k, section in enumerate(by_position(sections)):
-        heading = section.lead or section.title
-        console.print(*([] if k == 0 else [""]), _text(heading, console), style="bold", sep="\n", soft_wrap=True)
-        for n, part in enumerate(section.parts):
-            if isinstance(part, TablePart):
-                if part.caption and part.caption != heading:
-                    caption = _text(f"\n{part.caption}" if n else part.caption, console)
-                    console.print(caption, style="bold" if n else None, soft_wrap=True)
-                console.print(table_of(part, console))
-            elif isinstance(part, str | Message):
-                console.print(_text(part, console), style="dim", soft_wrap=True)
-
-
-JOINED = "\ue000"
-"""A space within an option, at which no line ends."""
-
-
-def _text(text: Any, console: Any) -> Any:
-    """Wrap a text. Words and command-line options are not broken across lines, so they can be copied."""
-    from rich.cells import cell_len
     from rich.text import Text
 
-    lines: list[str] = []
-    for paragraph in visible(written(text, "command", JOINED), keep="\n" + JOINED).split("\n"):
-        line, *words = paragraph.split(" ")
-        for word in words:
-            if cell_len(f"{line} {word}") > console.width:
-                lines.append(line)
-                line = word
-            else:
-                line = f"{line} {word}"
-        lines.append(line)
-    return Text("\n".join(lines).replace(JOINED, " "))
+    from bayesnb.report.parts import TablePart, by_position
+
+    console, cut = console_of(), False
+    for k, section in enumerate(by_position(sections)):
+        heading = section.lead or section.title
+        lines = [*([] if k == 0 else [""]), *([Text(wrapped(heading, console.width))] if heading else [])]
+        console.print(*lines, style="bold", sep="\n", end="\n" if lines else "", soft_wrap=True)
+        for n, part in enumerate(part for part in section.parts if isinstance(part, TablePart | str | Message)):
+            if not isinstance(part, TablePart):
+                console.print(Text(wrapped(part, console.width)), style="dim", soft_wrap=True)
+                continue
+            if part.caption and part.caption != heading:
+                caption = Text(wrapped(f"\n{part.caption}" if n else part.caption, console.width))
+                console.print(caption, style="bold" if n or not heading else None, soft_wrap=True)
+            table, cut = table_of(part, console), cut or part.cut
+            console.print(table, soft_wrap=isinstance(table, Text))
+    if cut:
+        console.print("--format json prints complete tables.", style="dim")
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
     """A table for people. Cells are wrapped between words. If the console is too narrow for the longest words, every
     row is shown as a list.
     """
-    from rich.console import Group
-    from rich.padding import Padding
+    from rich.cells import cell_len, set_cell_size
     from rich.table import Table
     from rich.text import Text
 
     from bayesnb.report.parts import cells_of
 
     cells, bars = cells_of(shown.frame), shown.bars
-    rows = [[Text(visible(cell)) for cell in row] for row in (cells.names, *cells.rows)]
+    # A name may be broken after an underscore.
+    heads = [visible(name).replace("_", "_ ") for name in cells.names]
+    rows = [[Text(visible(cell)) for cell in row] for row in (heads, *cells.rows)]
     sizes = [[console.measure(cell) for cell in column] for column in zip(*rows, strict=True)]
     least = [max(size.minimum for size in column) for column in sizes]
     wanted = [max(size.maximum for size in column) for column in sizes]
@@ -126,21 +112,31 @@ def table_of(shown: TablePart, console: Any) -> Any:
         lines: list[Any] = []
         for first, *others in cells.rows:
             named = zip(cells.names[1:], others, strict=True)
-            said = ", ".join(f"{name} {cell}" for name, cell in named if cell not in ("", "—"))
+            said = "; ".join(f"{name}: {cell}" for name, cell in named if cell not in ("", "—"))
             head = f"{cells.names[0]} {first}" if cells.numbers[0] else first
-            lines += [Text(visible(head), "bold"), Padding(Text(visible(said)), (0, 0, 0, 2), expand=False)]
-        return Group(*lines)
+            lines.append(Text(wrapped(visible(head), console.width), "bold"))
+            lines.append(Text(indent(wrapped(visible(said), console.width - 2), "  ")))
+        return Text("\n").join(lines)
     grid, widths = Table(), dict(enumerate(least))
     # Divide the remaining width equally among the columns that need more, starting with the smallest need.
     for n, k in enumerate(sorted(widths, key=lambda k: wanted[k] - least[k])):
         more = min(wanted[k] - least[k], spare // (len(widths) - n))
         widths[k], spare = least[k] + more, spare - more
-    for k, (name, number) in enumerate(zip(rows[0], cells.numbers, strict=True)):
-        grid.add_column(name, justify="right" if number else "left", overflow="fold", width=widths[k])
+    for k, (name, number) in enumerate(zip(heads, cells.numbers, strict=True)):
+        grid.add_column(
+            Text(wrapped(name, widths[k]).replace("_ ", "_")),
+            justify="right" if number else "left",
+            overflow="fold",
+            width=widths[k],
+        )
     drawn: list[list[Any]] = [[] for _ in cells.rows]
     if bars is not None and half:
-        sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in (bars.against, bars.label)]
-        grid.add_column(Text(visible(f"{sides[0] + ' ←':>{half}}│{'→ ' + sides[1]:<{half}}")), no_wrap=True)
+        names = (visible(bars.against), visible(bars.label))
+        left, right = (
+            f"{set_cell_size(name, half - 3).rstrip()}…" if cell_len(name) > half - 2 else name for name in names
+        )
+        head = f"{' ' * (half - 2 - cell_len(left))}{left} ←│→ {right}"
+        grid.add_column(Text(set_cell_size(head, 2 * half + 1)), no_wrap=True)
         widest = max((abs(size) for size in bars.sizes if abs(size) < float("inf")), default=0.0) or 1.0
         drawn = [[bar_of(size / widest, half)] for size in bars.sizes]
     for k, (row, bar) in enumerate(zip(rows[1:], drawn, strict=True)):

@@ -14,7 +14,7 @@ import click
 
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import require_stdin, say
-from bayesnb.wording import meant_of_all
+from bayesnb.wording import meant_of_all, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
     if not equals:
         raise click.BadParameter(f"{item!r} is not column=value", param_hint=option)
     cure = ". If it is part of a value, use --set, or write the row as JSON" if option == "--row" else ""
-    said = meant_of_all(column, X.columns, f"columns are {list(map(str, X.columns))}{cure}")
+    said = meant_of_all(column, X.columns, f"columns are {some(map(str, X.columns))}{cure}")
     raise click.BadParameter(f"there is no column {column!r}{said}", param_hint=option)
 
 
@@ -225,7 +225,9 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
     for label in classes:
         if str(label) == text:
             return label
-    raise click.BadParameter(f"there is no class {text!r}; the classes are {[*map(str, classes)]}", param_hint=option)
+    raise click.BadParameter(
+        f"there is no class {text!r}; the classes are {some(map(str, classes))}", param_hint=option
+    )
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import Message, meant
+from bayesnb.wording import Message, meant, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class Opened:
                 f"{column!r}; {' and '.join(map(repr, having))} {'has' if len(having) == 1 else 'have'} it: --sheet "
                 + shlex.quote(having[0])
             )
-        hint = meant(column, self.names, f"; its columns are {self.names[:30]}")
+        hint = meant(column, self.names, f"; its columns are {some(self.names)}")
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
@@ -87,7 +87,7 @@ class Opened:
             with contextlib.suppress(ValueError, OSError):
                 if (own := self.own_target) is not None:
                     return own
-                has = f"; {self.name} has {self.names[:30]}"
+                has = f"; {self.name} has {some(self.names)}"
             raise click.UsageError(f"name the column that holds the class with --target{has}")
         self.require(target, "--target")
         return target

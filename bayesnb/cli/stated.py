@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from bayesnb.cli import asking, cli, options
-from bayesnb.signatures import choices, described, kind_of, members
+from bayesnb.signatures import choices, described, kind_of, members, without_markup
 
 ESTIMATOR = "bayesnb.estimator:BayesianNB"
 """The class that documents the parameters of a model."""
@@ -24,7 +24,7 @@ def written() -> str:
     """The content of ``stated.json``."""
     questions = {
         name: {
-            "summary": each.summary,
+            "summary": without_markup(each.summary),
             "options": [*each.options],
             "function": f"{each.function.__module__}:{each.function.__name__}",
         }

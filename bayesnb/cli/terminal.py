@@ -50,10 +50,44 @@ def json_text(document: Any) -> str:
     return "".join(json.dumps(c)[1:-1] if c != "\n" and _shown(c) != c else c for c in text)
 
 
+JOINED = "\ue000"
+"""A space within an option, at which no line ends."""
+
+
 def one_line(said: Any) -> str:
     """Write a message as one readable line with command-line option names."""
-    line = visible(" ".join(map(str.strip, written(said, "command").splitlines())))
-    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+    line = " ".join(map(str.strip, written(said, "command", JOINED).splitlines()))
+    return visible(line if len(line) <= LONGEST else line[:LONGEST] + "…", keep=JOINED)
+
+
+def wrapped(text: Any, width: int | None) -> str:
+    """Break a text into lines. Words and command-line options are not broken, so they can be copied."""
+    said = visible(written(text, "command", JOINED), keep="\n" + JOINED)
+    if width is None:
+        return said.replace(JOINED, " ")
+    from rich.cells import cell_len
+
+    lines: list[str] = []
+    for paragraph in said.split("\n"):
+        line, *words = paragraph.split(" ")
+        for word in words:
+            if cell_len(f"{line} {word}") > width:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}"
+        lines.append(line)
+    return "\n".join(lines).replace(JOINED, " ")
+
+
+def print_error(text: str | Message) -> None:
+    """Print a text on stderr; on a terminal, break its lines between words."""
+    width = None
+    if sys.stderr is not None and sys.stderr.isatty():
+        from rich.console import Console
+
+        width = Console(stderr=True).width
+    click.echo(wrapped(text, width), err=True)
 
 
 def message_of(error: BaseException) -> str:
@@ -153,13 +187,13 @@ def say(text: str | Message) -> None:
     """Print a message on stderr."""
     if sys.stderr is not None:
         progress.hide()
-        click.echo(visible(written(text, "command")), err=True)
+        print_error(text)
 
 
 def warn(said: object) -> None:
     """Print a warning on stderr."""
     progress.hide()
-    click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
+    print_error(f"bayesnb: warning: {one_line(said)}")
 
 
 def console_of() -> Any:

@@ -32,7 +32,7 @@ from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, meant, require_choice
+from bayesnb.wording import Cure, RefusedError, meant, require_choice, some
 
 SPECIFIED = Origin("specified")
 DEFAULTS = tuple(BY_TYPE.families().values())
@@ -224,7 +224,7 @@ def _resolve(table: Table, column: Any) -> Any:
         return table.names[column]
     raise ValueError(
         f"features names column {column!r}, which the table does not have beside its class; the columns are "
-        f"{list(table.names)[:20]}" + meant(column, table.names)
+        f"{some(table.names)}" + meant(column, table.names)
     )
 
 

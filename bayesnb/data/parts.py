@@ -22,7 +22,7 @@ from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError, Spelled
+from bayesnb.wording import RefusedError, Spelled, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class PartSummarizer:
                 if column not in {*whole.schema.names, *whole.schema.raw}:
                     raise ValueError(
                         f"features names column {column!r}, which no part of the table has; the columns are "
-                        f"{list(whole.schema.names)[:20]}"
+                        f"{some(whole.schema.names)}"
                     )
         if isinstance(self.settings.features, ByType):
             return whole
@@ -191,5 +191,5 @@ def _takes_from_rows(spec: Any) -> bool:
 
 def _column(table: Table, name: Any, what: str) -> Column:
     if name not in table.place:
-        raise ValueError(f"there is no column {name!r} to hold the {what}; the columns are {list(table.names)[:20]}")
+        raise ValueError(f"there is no column {name!r} to hold the {what}; the columns are {some(table.names)}")
     return table.column(name)

@@ -21,7 +21,7 @@ from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import meant, warn
+from bayesnb.wording import meant, some, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
         if isinstance(name, str) and (not isinstance(frame, nw.DataFrame) or name not in frame.columns):
             among = frame.columns if isinstance(frame, nw.DataFrame) else ()
             raise ValueError(
-                f"{parameter}={name!r} is the name of no column of X" + (f", which has {among[:20]}" if among else "")
+                f"{parameter}={name!r} is the name of no column of X" + (f", which has {some(among)}" if among else "")
                 + meant(name, among)
             )  # fmt: skip
     found = (frame[value].to_native() if isinstance(value, str) else value for value in wanted.values())

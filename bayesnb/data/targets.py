@@ -16,7 +16,7 @@ from bayesnb.data.columns import CellError, Column, as_objects, coded_array, wit
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import RefusedError, Spelled, warn
+from bayesnb.wording import RefusedError, Spelled, some, warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
@@ -309,7 +309,7 @@ def _places(classes: Array, distinct: Array) -> Array:
     place = {label: c for c, label in enumerate(labels_of(classes))}
     for label in labels_of(distinct):
         if label not in place:
-            raise ValueError(f"class {label!r} was never learned; the classes are {list(place)}")
+            raise ValueError(f"class {label!r} was never learned; the classes are {some(place)}")
     return np.array([place[label] for label in labels_of(distinct)], np.intp)
 
 

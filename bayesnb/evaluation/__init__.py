@@ -17,7 +17,7 @@ from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of
 from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about
 from bayesnb.priors import Array
-from bayesnb.wording import Cure
+from bayesnb.wording import Cure, some
 
 __all__ = [
     "Comparison", "Scorecard", "compare", "compare_estimates", "comparison",
@@ -166,7 +166,9 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
     if not never:
         return X, target.classes[target.codes], {}
     if len(never) == len(labels):
-        raise ValueError(f"no row has a class that was learned: the classes are {list(known)}, and y has {labels[:20]}")
+        raise ValueError(
+            f"no row has a class that was learned: the classes are {some(known)}, and y has {some(labels)}"
+        )
     keep = np.flatnonzero(np.isin(target.codes, [c for c, label in enumerate(labels) if label in known]))
     return rows_at(table, keep), target.classes[target.codes[keep]], never
 

@@ -21,6 +21,7 @@ from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
+from bayesnb.wording import some
 
 TAIL = 1e-10
 """Largest probability that a sum over counts leaves out."""
@@ -303,7 +304,7 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
     for name, cost in given.items():
         if name not in classifier.schema.names:
             raise ValueError(
-                f"feature_costs: column {name!r} was not fitted; the columns are {list(classifier.schema.names)}"
+                f"feature_costs: column {name!r} was not fitted; the columns are {some(classifier.schema.names)}"
             )
         if not isinstance(cost, Real) or isinstance(cost, bool) or not np.isfinite(float(cost)):
             raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {cost!r}")

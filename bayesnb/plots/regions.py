@@ -15,7 +15,7 @@ from bayesnb.data.targets import codes_of
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain, takes
-from bayesnb.wording import require_choice, require_whole
+from bayesnb.wording import require_choice, require_whole, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +105,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
         if position is not None and 0 <= position < len(clf.classifier_.schema.names):
             name = clf.classifier_.schema.names[position]
         if name not in owner:
-            raise ValueError(f"column {name!r} was not fitted; the columns are {list(owner)[:20]}")
+            raise ValueError(f"column {name!r} was not fitted; the columns are {some(owner)}")
         if owner[name].family.support.kind != "reals" and owner[name].cuts is None:
             raise ValueError(
                 f"Expected two columns of real numbers; {name!r} is read by {type(owner[name].family).__name__}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.inference.questions import QUESTIONS
 from bayesnb.wording import FROM_0, Message
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ class Bars:
 class TablePart:
     """A table with row headings in its index.
 
-    A ``folded`` table is shown on demand in HTML. With ``bars``, the last row is the total of the other rows.
+    A ``folded`` table is shown on demand in HTML. With ``bars``, the last row is the total of the other rows. A ``cut``
+    table lacks rows or columns.
     """
 
     frame: pd.DataFrame
     caption: str
     folded: bool = False
     bars: Bars | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +91,15 @@ class Section:
 
 def one_line(value: Any, most: int = 200) -> str:
     """Write a value as one line, with unprintable characters replaced."""
-    text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))
+    text = f"{value:.10g}" if isinstance(value, float) else str(value)
+    text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", text)
     text = "".join("\ufffd" if not c.isprintable() and c not in "\t\u00a0" else c for c in text)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def row_text(row: Mapping[Any, Any]) -> str:
+    """Write a row as names and values, without its missing cells."""
+    return ", ".join(f"{name}={one_line(value, 100)}" for name, value in row.items() if pd.isna(value) is not True)
 
 
 def written(value: Any, digits: int | None = DIGITS) -> Any:
@@ -169,8 +178,12 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The readable form of a column name: ``log_bayes_factor`` becomes "log Bayes factor"."""
-    return str(name).replace("_", " ").replace("bayes", "Bayes")
+    """The readable form of the name of an answer's column: ``log_bayes_factor`` becomes "log Bayes factor".
+
+    Names of the user stay as they are.
+    """
+    own = name in ("log_odds", "log_e", "log_largest") or any(name in each.columns for each in QUESTIONS.values())
+    return name.replace("_", " ").replace("bayes", "Bayes") if own else str(name)
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
@@ -183,7 +196,7 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
     shown: dict[str, list[Any]] = {}
     for name in names:
-        *group, what = map(str, name)
+        *group, what = [str(word) for word in name if word != ""] or [""]
         title = ": ".join([*group, spoken(what)])
         ends = [cells.get((*name[:-1], end)) for end in ("lower", "upper")]
         if what == "lower" and all(ends):

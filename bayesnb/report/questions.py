@@ -34,6 +34,7 @@ from bayesnb.report.parts import (
     spoken,
     with_interval,
 )
+from bayesnb.signatures import without_markup
 from bayesnb.wording import FROM_0, Cure, Message, sentences
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class Asking:
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
     """A section for an answer: a sentence, a picture, the first ``top`` rows of the table, and a legend."""
-    shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
+    shown = question.shown or Shown("", finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
     parts: list[Part] = []
@@ -176,7 +177,7 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
         parts.append(Picture(lambda: draw(found), shown.title, f"{shown.title}: a picture of the table below."))
     for name, frame in frames.items():
         if len(frame):
-            parts += shortened(frame, one_line(name) or question.summary.rstrip("."), top or shown.top)
+            parts += shortened(frame, one_line(name) or without_markup(question.summary).rstrip("."), top or shown.top)
     words = {spoken(name): said for name, said in question.columns.items()}
     columns = [
         str(name).rpartition(": ")[2] for part in parts if isinstance(part, TablePart) for name in part.frame.columns
@@ -185,7 +186,8 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
         Message("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words
     ]
     parts += filter(None, [sentences(meant), shown.notes(found) if parts else ""])
-    return Section(shown.title, parts, says, says if shown.finding else "", folded=True)
+    lead = says if parts else says or "The answer has no rows."
+    return Section(shown.title, parts, lead, says if shown.finding else "", folded=True)
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
@@ -195,9 +197,9 @@ def table_of(question: Question, found: Any) -> pd.DataFrame:
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
     """The first rows and columns of a table. The caption mentions what is omitted."""
-    for size, most, what in zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True):
-        caption += f": the first {most} of {size} {what}" if size > most else ""
-    yield TablePart(readable(frame.iloc[:top, :WIDEST]), caption)
+    shown = zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True)
+    cut = " and ".join(f"the first {most:,} of {size:,} {what}" for size, most, what in shown if size > most)
+    yield TablePart(readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut))
 
 
 # The contribution of each value of a row to its log-odds
@@ -253,9 +255,9 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 def _named(frame: pd.DataFrame) -> Iterator[str]:
     for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
-        text = "" if empty else f"{value:g}" if isinstance(value, float) else str(value)
+        text = "" if empty else one_line(value)
         said = text if not gone else "missing" if empty else f"{text} (never seen)"
-        yield f"{one_line(entry)} = {one_line(said)}" if said else one_line(entry)
+        yield f"{one_line(entry)} = {said}" if said else one_line(entry)
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:

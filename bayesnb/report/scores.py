@@ -18,6 +18,7 @@ from bayesnb.report.parts import (
     Sentence,
     TablePart,
     one_line,
+    row_text,
     with_error,
     with_interval,
     written,
@@ -191,7 +192,7 @@ def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: fl
     parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
         parts.append(FOOTNOTE)
-    return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)
+    return Section(f"The row {row_text(row)}", parts)
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
@@ -201,8 +202,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     wrong = truth is not None and truth != predicted and truth in clf.classes_
     contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
     said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
-    named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
-    lead = f"Naive Bayes on the row {named}: {said}"
+    lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
     legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
@@ -260,12 +260,12 @@ def evidence(clf: BayesianNB | Held, table: Table) -> Section:
         # A prior specified per class has no counterpart for a model with one class.
         pooled = None
     if pooled is not None:
-        frame["Bayes factor"] = frame["log evidence"] - frame.index.map(dict(pooled))
+        frame["log Bayes factor"] = frame["log evidence"] - frame.index.map(dict(pooled))
         text += (
-            " Bayes factor: its logarithm for a distribution in each class against one for all; above 0, the column "
+            " log Bayes factor: of a distribution in each class against one for all, in nats; above 0, the column "
             "tells classes apart; below 0, it does not on these rows."
         )
-        frame = frame.sort_values("Bayes factor", ascending=False, kind="stable")
+        frame = frame.sort_values("log Bayes factor", ascending=False, kind="stable")
     return Section(
         EVIDENCE, [text, *shortened(frame.rename_axis("column"), "Evidence of each column", MOST_COLUMNS)], folded=True
     )

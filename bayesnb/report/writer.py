@@ -49,6 +49,7 @@ def page_as(title: str, about: str, sections: Sequence[Section], format: str, fo
     )  # fmt: skip
     environment.filters |= {
         "line": one_line, "paragraph": lambda text: one_line(written(text, form), LONGEST), "md": escaped,
+        "name": _name,
         "prose": lambda text: _with_whole_options(one_line(written(text, form, TIE), LONGEST)),
     }  # fmt: skip
     # The policy allows the style sheet by its hash, so it must not be escaped; it contains no text of users.
@@ -62,6 +63,13 @@ def page_as(title: str, about: str, sections: Sequence[Section], format: str, fo
         mark=MARK,
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     )
+
+
+def _name(text: Any) -> str:
+    """Convert a name to HTML in which a line may end after an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(one_line(text))).replace("_", "_<wbr>"))
 
 
 TIE = "\u2040"

@@ -10,10 +10,11 @@ from matplotlib import image
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.transforms import Bbox
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb import BayesianNB, datasets, plots
+from bayesnb import BayesianNB, checks, datasets, draws, plots
 from bayesnb.data.targets import codes_of
 from bayesnb.inference.independence import Independence
 from bayesnb.inference.scoring import calibration_error
@@ -454,3 +455,47 @@ def test_labels_where_codes_are_needed_are_answered_with_how_to_write_the_codes(
     with pytest.raises(ValueError, match=r"got \['no', 'yes'\]: write pd\.Categorical\(y, clf\.classes_\)\.codes"):
         plots.reliability(clf.predict_proba(X), y)
     assert plots.reliability(clf.predict_proba(X), pd.Categorical(y, clf.classes_).codes).axes
+
+
+# Long names, wide characters and many classes
+
+
+def texts_outside(figure):
+    """The titles, labels and entries of legends that the edge of a figure cuts off."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    within = figure.bbox.padded(2)
+    texts = [text for axes in figure.axes for text in (axes.title, axes.xaxis.label, axes.yaxis.label)]
+    texts += [text for axes in figure.axes for text in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    texts += [text for held in figure.legends for text in held.get_texts()]
+    found = {text.get_text(): text.get_window_extent(canvas.get_renderer()) for text in texts if text.get_text()}
+    inside = {text: Bbox.intersection(box, within) for text, box in found.items()}
+    return {text for text, box in found.items() if not text[-1].isdigit() and str(inside[text]) != str(box)}
+
+
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
+def test_no_name_is_cut_off_by_the_edge_of_a_figure(few_drawn_labels):
+    rng = np.random.default_rng(0)
+    names = [f"class {k} whose name is rather long" for k in range(11)] + ["日本語のとても長いクラス名です日本"]
+    k = np.arange(96) % len(names)
+    long, wide = (
+        "measurement_number_1_of_the_very_long_column_name",
+        "这是一个非常长的中文列名称用来测试表格的宽度和对齐方式",
+    )
+    X = pd.DataFrame({long: k + rng.normal(size=96), wide: rng.choice(["a long level, which says a lot", "低"], 96)})
+    y = pd.Series(np.array(names)[k])
+    clf = BayesianNB(random_state=0).fit(X, y)
+    tree = clf.sample_posterior(draws=50)
+    plugged = BayesianNB(estimate="map").fit(X, y).predict_proba(X)
+    figures = {
+        "class probability": plots.class_probability(draws.sample_proba(clf, X[:2], 50), clf.classes_),
+        "ledger": plots.ledger(clf.explain(X[:1])),
+        "map": plots.map_against_bayes(plugged, clf.predict_proba(X), clf.classes_),
+        "checks": plots.predictive_checks(checks.predictive_checks(clf, X, y)),
+        "independence": plots.independence(checks.independence(clf, X, y)),
+        "sensitivity": plots.sensitivity(checks.sensitivity(clf, X, scaling="rows")),
+        "scatter": plots.uncertainty_scatter(clf.uncertainty(X)),
+    }
+    figures |= {name: plots.prior_posterior(tree, name) for name in map(str, tree.posterior.data_vars)}
+    outside = {name: found for name, figure in figures.items() if (found := texts_outside(figure))}
+    assert not outside

@@ -11,7 +11,7 @@ from bayesnb.inference.independence import Independence
 from bayesnb.inference.predictive_checks import PredictiveChecks
 from bayesnb.inference.watch import Watch
 from bayesnb.numerics import Array
-from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain, takes
+from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, letters, new_figure, plain, takes
 from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
         names.append(f"{plain(statistic)}: {columns} | {plain(label, 12)}")
     place, distance = -np.arange(len(shown)), shown["distance"].to_numpy()
     failed = shown["p_adjusted"].to_numpy() <= found.alarm
-    figure = new_figure(4.4 + 0.065 * max(map(len, names)), 1.3 + 0.24 * max(4, len(shown)))
+    figure = new_figure(4.4 + 0.065 * max(map(letters, names)), 1.3 + 0.24 * max(4, len(shown)))
     axes = figure.subplots()
     # Limit the axis: some observed values are far outside all replicated tables.
     edge = 1.15 * max(1.0, float(np.abs(distance[np.abs(distance) < 1e3]).max(initial=0.0)))
@@ -130,7 +130,7 @@ def independence(found: Independence) -> Figure:
     information, dependent = _matrices(found, columns)
     size = min(0.6, 7.0 / (n - 1))
     names = [plain(column, 24) for column in columns]
-    margin = 0.07 * max(map(len, names))
+    margin = 0.07 * max(map(letters, names))
     figure = new_figure(max(4.8, 1.8 + margin + size * (n - 1)), max(3.4, 1.6 + margin + size * (n - 1)))
     # A square map needs slightly more space than its layout assumes.
     figure.get_layout_engine().set(h_pad=0.1)
@@ -139,9 +139,9 @@ def independence(found: Independence) -> Figure:
     axes.imshow(np.where(below & ~dependent, 0.0, np.nan), cmap=ListedColormap([NOTHING]), vmin=0, vmax=1)
     top = max(float(information[below].max()), 1e-9)
     image = axes.imshow(np.where(below & dependent, information, np.nan), cmap="viridis_r", vmin=0, vmax=top)
-    letters = 9 if n <= MOST_NUMBERS else min(8.0, 45 * size - 2)
-    axes.set_xticks(range(n - 1), names[:-1], rotation=90, fontsize=letters)
-    axes.set_yticks(range(n - 1), names[1:], fontsize=letters)
+    points = 9 if n <= MOST_NUMBERS else min(8.0, 45 * size - 2)
+    axes.set_xticks(range(n - 1), names[:-1], rotation=90, fontsize=points)
+    axes.set_yticks(range(n - 1), names[1:], fontsize=points)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if n <= MOST_NUMBERS:
@@ -219,7 +219,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
         first = np.argsort(-table["prior", "largest"].to_numpy()[:-1], kind="stable")[: MOST_FACTORS - 1]
         shown = table.iloc[[*np.sort(first), len(table) - 1]]
     names = [plain(name, 28) for name in shown.index]
-    figure = new_figure(5.2 + 0.06 * max(map(len, names)), 1.4 + 0.32 * len(shown))
+    figure = new_figure(4.9 + 0.09 * max(map(letters, names)), 1.4 + 0.32 * len(shown))
     axes = figure.subplots()
     for part, colour, marker, shift in (("prior", AGAINST, "D", 0.14), ("likelihood", FOR, "o", -0.14)):
         place = -np.arange(len(shown)) + shift

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -62,10 +63,16 @@ def marker_of(c: int) -> str:
     return MARKERS[c % len(MARKERS)]
 
 
+def letters(text: str) -> int:
+    """The width of a text in letters; a wide character, such as 中, counts twice."""
+    return sum(1 + (east_asian_width(c) in "WF") for c in text)
+
+
 def plain(text: Any, most: int = 32) -> str:
     """Escape a name for matplotlib, as one line without mathtext."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
-    words = words if len(words) <= most else words[: most - 1] + "…"
+    if letters(words) > most:
+        words = words[: next(k for k in range(len(words), -1, -1) if letters(words[:k]) < most)] + "…"
     # A legend ignores labels that begin with an underscore.
     return (" " + words if words.startswith("_") else words).replace("$", r"\$")
 
@@ -105,4 +112,9 @@ def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str =
         else:
             inside = "none" if sign.startswith("(") else colour
             handles.append(Line2D([], [], color=colour, ls="", marker=sign.strip("()"), ms=8, mfc=inside))
+    if where.startswith("right"):
+        # The figure has room for a dozen letters, and grows with longer or more names.
+        width, height = figure.get_size_inches()
+        more_width = max(0.0, 0.085 * (max(map(letters, names)) - 12))
+        figure.set_size_inches(width + more_width, max(height, 0.4 + 0.23 * (len(names) + ("title" in more))))
     figure.legend(handles, names, loc=f"outside {where}", **{"frameon": False} | more)

@@ -16,6 +16,7 @@ from bayesnb.plots.panels import (
     PANELS,
     colours_of,
     legend,
+    letters,
     marker_of,
     new_figure,
     panels_of,
@@ -139,7 +140,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     lines, label, against = _one_ledger(frame)
     lines, unit = _shortened(lines, entries), frame.attrs.get("unit") if unit is None else unit
     names = [_entry(name, value, gone) for name, value, gone in lines[["entry", "value", "missing"]].to_numpy()]
-    figure = new_figure(max(7.5, 4.5 + 0.08 * max(map(len, names))), 1.3 + 0.34 * len(lines))
+    figure = new_figure(max(7.5, 4.5 + 0.08 * max(map(letters, names))), 1.3 + 0.34 * len(lines))
     axes = figure.subplots()
     size, place = lines["log_odds"].to_numpy(float), np.arange(len(lines))
     ends = lines[["lower", "upper"]].to_numpy(float)
@@ -206,7 +207,7 @@ def _entry(name: Any, value: Any, missing: bool) -> str:
         return f"{plain(name, 48)} (missing)"
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return plain(name, 48)
-    shown = f"{value:.4g}" if isinstance(value, float | np.floating) else plain(value, 40)
+    shown = f"{value:.7g}" if isinstance(value, float | np.floating) else plain(value, 40)
     return f"{plain(name, 48)} = {shown}"
 
 

@@ -299,11 +299,12 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
     learned, named = Learned.by(settings, before), before.named_classes
     labels, rows, counted = labels_of(learned.classes), learned.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
-        raise ValueError(
-            f"the dependence was learned from the cells of columns in {counted:,.0f} of {rows.sum():,.0f} rows, and "
-            "which rows these are is not kept, so none can be forgotten: fit again without the rows, or with "
-            'dependence="tempered", which counts no cells and forgets any row'
-        )
+        raise RefusedError(
+            "the dependence was learned from the cells of columns in {counted:,.0f} of {rows:,.0f} rows, and which "
+            "rows these are is not kept, so none can be forgotten: fit again without the rows, or with {cure}, which "
+            "counts no cells and forgets any row",
+            counted=counted, rows=rows.sum(), cure=Cure("dependence", "tempered"),
+        )  # fmt: skip
     rest = learned.without(Learned.of(settings, before, part))
     stays = (rest.statistics.rows > 0) | (rows == 0) | [label in named for label in labels]
     if not stays.any():

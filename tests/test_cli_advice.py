@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli, load, wording
+from bayesnb import BayesianNB, cli, datasets, load, wording
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
@@ -338,3 +338,23 @@ def test_a_column_that_was_not_fitted_is_mentioned_as_in_python(run):
     weighted = ("fit", "t.csv", "--target", "y", "--drop", "id", "--weight", "new", "--dependence", "none")
     assert run(*weighted, "-o", "w.bayesnb")[0] == 0
     assert "not fitted" not in run("predict", "w.bayesnb", "t.csv")[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("export auto.bayesnb", "use --estimate mean or --estimate map"),
+        ("export weighted.bayesnb", "use --estimate mean or --estimate map"),
+        ("merge plain.bayesnb other.bayesnb -o m.bayesnb", "let columns join with --columns grow"),
+    ],
+)
+def test_an_error_about_a_model_names_options_of_the_command_line(run, command, said):
+    X, y = datasets.play_tennis()
+    BayesianNB(dependence="auto").fit(X, y).save("auto.bayesnb")
+    BayesianNB(dependence="weighted").fit(X, y).save("weighted.bayesnb")
+    BayesianNB().fit(X, y).save("plain.bayesnb")
+    BayesianNB().fit(X.drop(columns="wind"), y).save("other.bayesnb")
+    code, _, err = run(*command.split())
+    assert code == 1
+    assert said in " ".join(err.split())
+    assert '="' not in err

@@ -14,6 +14,7 @@ from bayesnb.cli.rows import load_model, read_model, save_model
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import opened, opened_for, with_dependence
 from bayesnb.cli.terminal import say, warn
+from bayesnb.wording import RefusedError
 
 if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
@@ -190,7 +191,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
                 )
             clf = learning.merged(parameters, clf, another, keep=True)
         except ValueError as error:
-            raise ValueError(f"{other}: {error}") from error
+            raise RefusedError("{other}: {error}", other=other, error=error) from error
     save_model(parameters, clf, output)
     say(f"{len(models)} models, rows of weight {clf.statistics.rows.sum():,.10g}")
     return 0

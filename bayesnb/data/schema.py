@@ -35,7 +35,7 @@ from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.priors.class_prior import LabelPrior, WithUnknown
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, warn
+from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, some, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
@@ -282,9 +282,8 @@ class Schema:
         if self.columns == "grow":
             both, names = _completed(*both), united(self.names, other.names)
         if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
-            raise ValueError(
-                f'the two models have different features; only one has {odd} (columns="grow" lets columns join)'
-            )
+            said = "the two models have different features; only one has {odd} ({join})"
+            raise RefusedError(said, odd=some(odd), join=LET_JOIN)
         features: dict[Any, Feature] = {}
         for name, mine in both[0].items():
             theirs = both[1][name]

@@ -189,15 +189,16 @@ class Believed:
         if self.dependence.spec.forests:
             self.require_naive("what forests add is not linear in the columns")
         if self.point is None:
-            raise ValueError(
-                "class probabilities are averaged over the exponents, which gives no softmax regression; "
-                'use estimate="mean" or "map"'
+            raise RefusedError(
+                "class probabilities are averaged over the exponents, which gives no softmax regression; use {cures}",
+                cures=(Cure("estimate", "mean"), Cure("estimate", "map")),
             )
         spec, exponents = self.dependence.spec, self.dependence.exponents
         if spec.by == "class" or exponents.layout.cells or not self.dependence.statistics.cells.empty:
-            raise ValueError(
+            raise RefusedError(
                 "shapes, pairs, joint columns, offsets of cells and exponents by class are not linear in the columns; "
-                'use dependence="tempered" or Exponents(shapes=False, offsets="class")'
+                'use {cure}, or in Python Exponents(shapes=False, offsets="class")',
+                cure=Cure("dependence", "tempered"),
             )
         v = exponents.layout.exponents(exponents.at(self.point).points[0])
         n = len(columns.pieces(self.posterior))

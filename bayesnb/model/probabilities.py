@@ -79,7 +79,7 @@ class ImpossibleRowError(ValueError):
         more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
         super().__init__(
             f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; each class rules "
-            'out one of its values. estimate="predictive" or "mean" rules out no value under priors without zeros; '
+            'out one of its values. The estimates "predictive" and "mean" rule out none under priors without zeros; '
             '"map" needs concentrations above 1 for that, and "mle" rules out all that was never seen'
         )
 

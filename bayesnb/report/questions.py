@@ -238,7 +238,7 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
     if np.isinf(size).any():
         yield (
             "∞ stands for a probability of 0: with these parameters, one of the two classes cannot have the value. "
-            'No such zeros come from estimate="predictive" with a prior above 0.'
+            'The estimate "predictive" has no such zeros with a prior above 0.'
         )
 
 

@@ -811,7 +811,7 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
         yield Remark(labels.name, said, True)
     elif looks_like_no_class(k, n):
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
-        yield Remark(labels.name, f"the target has {k} classes in {n} rows, as if it were {kind}", True)
+        yield Remark(labels.name, f"the target has {k:,} classes in {n:,} rows, as if it were {kind}", True)
 
 
 def _percent(share: float) -> str:

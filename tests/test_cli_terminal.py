@@ -453,3 +453,16 @@ def test_the_help_of_a_question_has_no_markup_and_its_weights_are_a_column(capsy
     code, out, _ = run(capsys, "ask", "loo", "w.bayesnb", "w.csv", "--weight", "times", "--format", "csv")
     assert code == 0
     assert len(out.splitlines()) == 15
+
+
+def test_shares_are_percentages_on_every_screen_and_the_columns_of_a_watch_are_explained(capsys, strange):
+    X, y = datasets.penguins()
+    BayesianNB().fit(X, y).save("p.bayesnb")
+    for command in ("inspect penguins", "inspect p.bayesnb", "inspect p.bayesnb --all"):
+        _, out, _ = run(capsys, *command.split())
+        assert "3% │" in out
+        assert "0.03" not in out
+    _, out, _ = run(capsys, "watch", "p.bayesnb", "penguins")
+    assert {"log e: ", "log largest: ", "p: ", "alarm: "} <= {
+        *re.findall(r"(?:log \w+|p|alarm): ", " ".join(out.split()))
+    }

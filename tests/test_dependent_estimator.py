@@ -117,7 +117,7 @@ REFUSED = {
         lambda X, y: nb.odds.log_odds(fitted(Exponents(by="class")), X), "predict_interval or sample_proba"
     ),
     "an average of linear forms": (
-        lambda X, y: nb.odds.linear_form(fitted("tempered")), 'use estimate="mean" or "map"'
+        lambda X, y: nb.odds.linear_form(fitted("tempered")), 'use estimate="mean" or estimate="map"'
     ),
     "a linear form of shapes": (
         lambda X, y: nb.odds.linear_form(fitted("weighted", estimate="mean")),

@@ -24,8 +24,9 @@ from matplotlib import image
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, datasets
-from bayesnb.inference import questions
+from bayesnb.inference import label_noise, questions
 from bayesnb.report import report, write, writer
+from bayesnb.report.questions import shortened
 
 pytestmark = pytest.mark.usefixtures("few_drawn_labels")
 
@@ -652,6 +653,13 @@ def test_in_a_browser_no_cell_is_wider_than_its_column_however_long_the_names(br
     overflow = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     page.close()
     assert (wide, overflow) == ([], False)
+
+
+def test_large_numbers_have_separators():
+    assert label_noise.sentence(2.0, 1.0, 11184).startswith("2.0 ± 1.0 of 11,184 labels")
+    frame = pd.DataFrame({"a": range(11184)})
+    (part,) = shortened(frame, "all", 10)
+    assert part.caption == "all: the first 10 of 11,184 rows"
 
 
 def test_no_heading_is_repeated_below_itself(tennis_html, tennis_md):

@@ -135,6 +135,10 @@ def watch(
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
     parts: list[Any] = [*shortened(found.table.set_index("column"), "The strongest evidence of change first", 10)]
+    parts.append(
+        "log e: evidence of a change now, as the log of an e-value, in nats. log largest: its maximum so far. p: "
+        "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised."
+    )
     parts += [f"Not watched: {unwatched}"] if unwatched else []
     print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0

@@ -120,10 +120,10 @@ def _model(path: str, everything: bool, layout: str) -> int:
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
     shown = features.sort_values("information", ascending=False, kind="stable")
     shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
+    shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:
         shown = shown[["family", "levels", "missing", "information"]].head(SHOWN)
         shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
-        shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
     says = [
         "information: what the column by itself reveals about the class, in nats, if its family is right; a report "
@@ -190,6 +190,7 @@ def _print(
     about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
     said: Sequence[str | Message] = (),
 ) -> None:  # fmt: skip
+    from bayesnb.inference.scorecard import percent
     from bayesnb.report.parts import Section, TablePart, count_of
 
     lines = []
@@ -197,5 +198,6 @@ def _print(
         if isinstance(value, Mapping):
             value = count_of(value)
         lines.append(f"{name}: {value}")
-    section = Section("", [TablePart(features, ""), *said], "\n".join(lines))
+    shown = features.assign(missing=features["missing"].map(percent))
+    section = Section("", [TablePart(shown, ""), *said], "\n".join(lines))
     print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

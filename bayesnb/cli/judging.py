@@ -52,7 +52,7 @@ def score(
             "bayesnb predict needs no classes"
         )
     X, y = table.load(target)
-    say(f"{table.name}: {len(X)} rows, target {target!r}")
+    say(f"{table.name}: {len(X):,} rows, target {target!r}")
     for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)
     card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)

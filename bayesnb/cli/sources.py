@@ -104,7 +104,7 @@ class Opened:
                 f"column {target!r} of {self.name} is missing in every row: there is nothing to learn from"
             )
         if unlabelled.any():
-            say(f"{int(unlabelled.sum())} rows without a class are left out")
+            say(f"{int(unlabelled.sum()):,} rows without a class are left out")
             frame = frame[~unlabelled]
         return frame.drop(columns=target), frame[target]
 
@@ -219,7 +219,7 @@ def fitted(
 
     table = opened(data, format, settings, () if target is None else (target,))
     X, y = table.load(target)
-    say(f"{table.name}: {len(X)} rows, {X.shape[1]} columns, target {y.name!r}")
+    say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
     whole, weight = X.assign(**{str(y.name): y}), None
     if settings.weight is not None:
         weight, X = X[settings.weight], X.drop(columns=settings.weight)

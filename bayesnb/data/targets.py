@@ -100,7 +100,7 @@ class Target:
     def require_labels(self, why: str) -> None:
         if not self.complete:
             raise ValueError(
-                f"y is missing in {int((~self.labelled).sum())} of {len(self)} rows, first in row "
+                f"y is missing in {int((~self.labelled).sum()):,} of {len(self):,} rows, first in row "
                 f"{int(np.flatnonzero(~self.labelled)[0])}: {why}; drop those rows"
             )
 

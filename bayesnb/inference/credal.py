@@ -221,7 +221,7 @@ def _undecided(found: pd.DataFrame) -> str:
     sure = _one_class(found)
     return (
         "Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
-        f"{int(sure.sum())} of {len(sure)} rows have one class that is more probable than any other."
+        f"{int(sure.sum()):,} of {len(sure):,} rows have one class that is more probable than any other."
         + ("" if sure.all() else " The choice of the prior can decide the others.")
     )
 

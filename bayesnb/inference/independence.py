@@ -96,12 +96,13 @@ class Independence:
         if not n:
             counted = Message("There is no pair of columns to compare")
         elif found.empty:
-            counted = Message("None of {n} pairs of columns shows dependence given the class", n=n)
+            counted = Message("None of {n:,} pairs of columns shows dependence given the class", n=n)
         else:
             said = (
-                "{k} of {n} pairs of columns depend on each other given the class, most of all {first!r} and {second!r}"
+                "{k:,} of {n:,} pairs of columns depend on each other given the class, most of all {first!r} and "
+                "{second!r}"
             )
-            one = "1 of {n} pairs of columns depends on each other given the class: {first!r} and {second!r}"
+            one = "1 of {n:,} pairs of columns depends on each other given the class: {first!r} and {second!r}"
             counted = Message(said if len(found) > 1 else one, k=len(found), n=n, **found.iloc[0][["first", "second"]])
         times = 1 / size if size < 1 else size
         odds = Message("there is no evidence of over- or underconfidence")

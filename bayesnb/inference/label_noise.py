@@ -168,9 +168,9 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
     """A sentence on the expected number of wrong labels. A ``note`` marks the number as a rough lower bound."""
     if note:
-        return f"About {expected:.1f} or more of {n} labels are expected to be wrong: {note}."
+        return f"About {expected:.1f} or more of {n:,} labels are expected to be wrong: {note}."
     return (
-        f"{expected:.1f} ± {sd:.1f} of {n} labels are expected to be wrong, if the columns are independent given the "
+        f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if the columns are independent given the "
         "class; where they depend on each other, naive Bayes is too sure, and the number is too large."
     )
 

@@ -12,6 +12,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.dependence.learned import weighed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
+from bayesnb.inference.scorecard import percent
 from bayesnb.model import Parameters, about
 from bayesnb.priors import Array, Theta
 
@@ -203,6 +204,7 @@ def _point(classifier: Classifier) -> Parameters:
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:
     telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
+    found = found.assign(missing=found["missing"].map(percent))
     return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
 
 

@@ -278,13 +278,13 @@ class PredictiveChecks:
             return "There is nothing to check: no column of numbers and no pair of columns has enough rows in a class."
         if not n:
             return (
-                f"None of {len(self.table)} checks fails; the smallest adjusted p-value is "
+                f"None of {len(self.table):,} checks fails; the smallest adjusted p-value is "
                 f"{worst['p_adjusted'].iloc[0]:.2f}."
             )
         _, worst = next(iter(worst.iterrows()))
         columns = f"{worst['first']!r}" + ("" if worst["second"] is None else f" and {worst['second']!r}")
         return (
-            f"{n} of {len(self.table)} checks fail{'s:' if n == 1 else ', worst'} the {worst['statistic']} of "
+            f"{n:,} of {len(self.table):,} checks fail{'s:' if n == 1 else ', worst'} the {worst['statistic']} of "
             f"{columns} in class {worst['class']!r}: {worst['observed']:.3g} is observed, and the model allows "
             f"{worst['lower']:.3g} to {worst['upper']:.3g}."
         )

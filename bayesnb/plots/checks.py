@@ -87,7 +87,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     axes.set_xlabel("observed value, in standard deviations\nof the replicated tables from their mean", fontsize=9)
     n, verb = len(found.failed), "fails" if len(found.failed) < 2 else "fail"
     some = "" if len(shown) == len(found.table) else f"\nthe {len(shown)} that are farthest away"
-    axes.set_title(f"{n or 'none'} of {len(found.table)} checks {verb}{some}", fontsize=10)
+    axes.set_title(f"{f'{n:,}' if n else 'none'} of {len(found.table):,} checks {verb}{some}", fontsize=10)
     entries = [("fails", AGAINST, "D"), ("does not", FOR, "o")]
     legend(figure, entries, "lower right", ncols=2, fontsize=8)
     return figure
@@ -155,7 +155,7 @@ def independence(found: Independence) -> Figure:
     bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
     bar.set_label("mutual information\ngiven the class [nats]", fontsize=9)
     verb = "depends" if len(found.dependent) == 1 else "depend"
-    title = f"{len(found.dependent)} of {len(found.pairs)} pairs {verb} on each other\ngiven the class"
+    title = f"{len(found.dependent):,} of {len(found.pairs):,} pairs {verb} on each other\ngiven the class"
     some = "" if n == len(found.columns) else f"\nthe {n} of {len(found.columns)} columns that depend most"
     axes.set_title(title + some, fontsize=10)
     axes.set_xlabel("grey: dependence is not shown", fontsize=9)

@@ -138,7 +138,7 @@ def map_against_bayes(
         axes.scatter(x[:, c], y[:, c], s=26, color=colours[c], marker=marker_of(c), alpha=0.7, lw=0)
         axes.scatter(x[other, c], y[other, c], s=90, facecolor="none", edgecolor="black", lw=1.2)
         entries.append((f"p({plain(names[c])})", colours[c], marker_of(c)))
-    entries.append((f"another class is predicted\n({int(other.sum())} of {len(x)} rows)", "black", "(o)"))
+    entries.append((f"another class is predicted\n({int(other.sum()):,} of {len(x):,} rows)", "black", "(o)"))
     title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
     name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
     axes.set(

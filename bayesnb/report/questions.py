@@ -138,7 +138,7 @@ class Asking:
         picture, _, legend = made.parts
         learned = "The rows were learned, so that they look a little surer than new ones."
         if self.X.n_rows > len(chosen):
-            learned += f" Of {self.X.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
+            learned += f" Of {self.X.n_rows:,} rows, the {len(chosen)} with the highest predictive entropy are shown."
         says = (
             f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric "
             f"{split['aleatoric'].max():.3g} nats, epistemic {split['epistemic'].max():.3g} nats."

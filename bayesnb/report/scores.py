@@ -231,7 +231,7 @@ def calibration(compared: Comparison, name: str) -> Section:
     frame = plots.reliability_table(proba, codes, prob=share)
     worst = frame.loc[(frame["share"] - frame["confidence"]).abs().idxmax()]
     says = (
-        f"Reliability of the predictions of {len(codes)} rows by {how}, in {len(frame)} bins of confidence. "
+        f"Reliability of the predictions of {len(codes):,} rows by {how}, in {len(frame)} bins of confidence. "
         f"Farthest from the diagonal: confidence {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
         f"{worst['rows']:.0f} rows."
     )

@@ -42,7 +42,7 @@ def choices(function: Callable, name: str) -> tuple[Any, ...]:
 
 
 def without_markup(text: str) -> str:
-    """Remove the Sphinx markup of names and code from a docstring."""
+    """Remove Sphinx markup from a docstring."""
     return re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 

@@ -301,7 +301,7 @@ def require_whole(least: int, **values: Any) -> None:
 
 
 def some(names: Iterable[Any], most: int = 12) -> str:
-    """The first names as a list, and the number of the other names."""
+    """The first names, and the number of the others."""
     every = list(names)
     return f"{every[:most]}" + f" and {len(every) - most:,} more" * (len(every) > most)
 

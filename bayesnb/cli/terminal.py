@@ -61,7 +61,7 @@ def one_line(said: Any) -> str:
 
 
 def wrapped(text: Any, width: int | None) -> str:
-    """Break a text into lines. Words and command-line options are not broken, so they can be copied."""
+    """Break a text into lines, but no word and no option, so that both can be copied."""
     said = visible(written(text, "command", JOINED), keep="\n" + JOINED)
     if width is None:
         return said.replace(JOINED, " ")
@@ -81,7 +81,7 @@ def wrapped(text: Any, width: int | None) -> str:
 
 
 def print_error(text: str | Message) -> None:
-    """Print a text on stderr; on a terminal, break its lines between words."""
+    """Print on stderr; on a terminal, lines end between words."""
     width = None
     if sys.stderr is not None and sys.stderr.isatty():
         from rich.console import Console
@@ -197,9 +197,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. If stdout is not a terminal, the width of the console comes from the environment variable
-    COLUMNS; without this variable, the width is 120.
-    """
+    """The console of stdout. Without a terminal, its width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):

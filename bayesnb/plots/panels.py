@@ -64,7 +64,7 @@ def marker_of(c: int) -> str:
 
 
 def letters(text: str) -> int:
-    """The width of a text in letters; a wide character, such as 中, counts twice."""
+    """The width of a text; wide characters such as 中 count twice."""
     return sum(1 + (east_asian_width(c) in "WF") for c in text)
 
 

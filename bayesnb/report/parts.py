@@ -98,7 +98,7 @@ def one_line(value: Any, most: int = 200) -> str:
 
 
 def row_text(row: Mapping[Any, Any]) -> str:
-    """Write a row as names and values, without its missing cells."""
+    """Write a row without its missing cells."""
     return ", ".join(f"{name}={one_line(value, 100)}" for name, value in row.items() if pd.isna(value) is not True)
 
 
@@ -178,10 +178,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The readable form of the name of an answer's column: ``log_bayes_factor`` becomes "log Bayes factor".
-
-    Names of the user stay as they are.
-    """
+    """The readable name of an answer's column, such as "log Bayes factor"; names of the user do not change."""
     own = name in ("log_odds", "log_e", "log_largest") or any(name in each.columns for each in QUESTIONS.values())
     return name.replace("_", " ").replace("bayes", "Bayes") if own else str(name)
 

@@ -28,6 +28,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
+from bayesnb.learned import of_file
 from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
@@ -633,9 +634,9 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    parameters, learned, content_hash = learning.of_file(path)
+    parameters, classifier, content_hash = of_file(path)
     clf = BayesianNB(**parameters.by_name())
-    clf._features, clf._classifier, clf._content_hash = clf.features, learned, content_hash
+    clf._features, clf._classifier, clf._content_hash = clf.features, classifier, content_hash
     return clf
 
 

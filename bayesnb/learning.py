@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,101 +17,17 @@ from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
-from bayesnb.data.summary import Summary, alike
-from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
+from bayesnb.data.summary import Summary
+from bayesnb.data.targets import NO_LABEL, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
 from bayesnb.data.warned import warn_of_table, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
-from bayesnb.dependence.columns import DependenceStatistics, nothing
-from bayesnb.families.sampled import Draws
-from bayesnb.inference.believed import Believed, require_point, require_prior
+from bayesnb.dependence.columns import nothing
+from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.model import DrawnPosterior, Statistics, estimate_rule
-from bayesnb.modelfile import document
-from bayesnb.modelfile.container import ModelFileError
-from bayesnb.priors import Array
-from bayesnb.priors.class_prior import WithUnknown
-from bayesnb.statistics.membership import Labels
-from bayesnb.wording import Cure, RefusedError, require_choice
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Everything learned from some rows. ``a + b`` is learned from the rows of a and b; ``a * 0.9`` multiplies row
-    weights.
-
-    ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` holds counts for the dependence; it is empty
-    without a dependence. ``classes`` are the classes of all learned rows, including forgotten rows. Classes in
-    ``declared`` exist even without rows, because the user or the type of the labels names them.
-    """
-
-    schema: Schema
-    statistics: Statistics
-    classes: Array
-    declared: tuple[Any, ...]
-    counts: DependenceStatistics
-
-    @classmethod
-    def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """Everything a classifier has learned. Raise if the learned statistics do not determine the posterior."""
-        model.posterior.require_statistics()
-        found = cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
-        known = [label != model.unknown for label in labels_of(model.classes)]
-        return found if all(known) else found.over(model.classes[known])
-
-    @classmethod
-    def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table.
-
-        The dependence statistics use the cells chosen by the earlier classifier, ``before``.
-        """
-        classes = part.classes if isinstance(part, Summary) else part.target.classes
-        counts = nothing(len(classes)) if before is None else _counts(settings, before).of_classes(len(classes))
-        if isinstance(part, Summary):
-            return cls(part.schema, part.statistics, classes, part.named, counts)
-        held = before is not None and before.dependence is not None and settings.dependence is not None
-        schema, statistics = part.statistics(settings, _schema(settings, before), held)
-        if before is not None and not counts.cells.empty:
-            _, data = schema.read(schema.through(part.table), absent=schema.absent_when_learned)
-            labels = Labels(part.target.codes, part.weight, len(classes))
-            counts = counts.cells.statistics(before.posterior, data, labels)
-        return cls(schema, statistics, classes, part.target.declared, counts)
-
-    def naming(self, classes: tuple[Any, ...]) -> Learned:
-        """Declare further classes, which may have no rows."""
-        return replace(self, declared=(*self.declared, *classes))
-
-    def __add__(self, other: Learned) -> Learned:
-        classes = classes_of(self.classes, other.classes)
-        a, b = self.over(classes).alike(other.over(classes))
-        statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
-        # The schema of the second part grew from that of the first, so it covers both.
-        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
-
-    def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column one family, chosen from the values of both sets of rows."""
-        if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
-            return self, other
-        return alike(self, other)
-
-    def __mul__(self, factor: float) -> Learned:
-        return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
-
-    def without(self, other: Learned) -> Learned:
-        whole, other = self.alike(other)
-        rest = whole.statistics.without(other.statistics)
-        # Cells of shapes and pairs are counted by the position of levels.
-        schema, rest = whole.schema.without_unused(rest, words=not self.counts.cells.empty)
-        counts = self.counts.without(other.over(self.classes).counts)
-        return replace(self, schema=schema, statistics=rest, counts=counts)
-
-    def over(self, classes: Array) -> Learned:
-        if classes is self.classes:
-            return self
-        places = _places(self.classes, classes)
-        counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
-        statistics = self.statistics.reindexed(labels_of(classes))
-        return replace(self, statistics=statistics, classes=classes, counts=counts)
+from bayesnb.learned import Learned, believed, counts_alike, counts_of, schema_of
+from bayesnb.model import estimate_rule
+from bayesnb.wording import Cure, RefusedError
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -238,7 +154,9 @@ def with_rows(
     The first rows determine the exponents and the cells of the terms. Later rows are counted in the same cells, and the
     exponents stay fixed.
     """
-    X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
+    from sklearn.utils import column_or_1d
+
+    X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(column_or_1d(classes))
     require_dependence(settings)
     if before is not None:
         for part in _parts(settings, before, X, y, sample_weight):
@@ -258,12 +176,12 @@ def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
     """Yield summaries if the table is streamed and needs no dependence counts, otherwise rows."""
-    schema = _schema(settings, before)
+    schema = schema_of(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
         return
     _require_names(y, sample_weight)
-    if _counts(settings, before).cells.empty:
+    if counts_of(settings, before).cells.empty:
         yield engines.summary(settings, X, y, sample_weight, schema)
     else:
         yield from engines.rows(settings, X, y, sample_weight, schema)
@@ -275,12 +193,6 @@ def labelled_rows(
     """Read rows to learn; ``ValueError`` if a label is missing."""
     rows = TrainingRows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema, soft=True)
     return rows.labelled().counted()
-
-
-def _named_by_user(classes: Any) -> Array:
-    from sklearn.utils import column_or_1d
-
-    return column_or_1d(classes)
 
 
 def without_rows(
@@ -322,7 +234,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     counts of ``before`` instead.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
-    mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
+    mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)
     named = [label for label in other.named_classes if label != other.unknown]
     theirs = replace(theirs, schema=mine.schema.merged(theirs.schema), declared=tuple(named))
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
@@ -334,12 +246,6 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
             cure=Cure("dependence"),
         )
     return believed(settings, before, mine + theirs, expected=before.expected or other.expected)
-
-
-def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if both classifiers count the same cells for the dependence, or if ``one`` counts no cells."""
-    mine, theirs = (_counts(settings, each).cells for each in (one, other))
-    return mine.empty or mine.same(theirs)
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:
@@ -363,7 +269,7 @@ def with_exponents(
     before.posterior.require_statistics()
     rows = labelled_rows(settings, X, y, sample_weight, before.schema)
     try:
-        before.statistics.without(rows.statistics(settings, _schema(settings, before), fixed=True)[1])
+        before.statistics.without(rows.statistics(settings, schema_of(settings, before), fixed=True)[1])
     except ValueError as error:
         raise RefusedError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "
@@ -384,17 +290,6 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: TrainingRows) -> Classifier:
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
-
-
-def _counts(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
-    if held is None or held.dependence is None or settings.dependence is None:
-        return nothing(0 if held is None else len(held.classes))
-    return held.dependence.statistics
-
-
-def _places(classes: Array, among: Array) -> list[int]:
-    place = {label: c for c, label in enumerate(labels_of(classes))}
-    return [place.get(label, -1) for label in labels_of(among)]
 
 
 def require_dependence(settings: EstimatorParameters) -> None:
@@ -421,80 +316,3 @@ def _require_names(y: Any, sample_weight: Any) -> None:
                 f"X is no 2-dimensional table in memory, but read in parts, so {what} is the name of one of its "
                 f"columns; got {name!r}"
             )
-
-
-def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters, the classifier and the content hash of a model file."""
-    file = document.read(path)
-    try:
-        settings = EstimatorParameters(**file.configuration)
-        others = {"target": file.target, "reading": file.reading, "expected": file.expected, "draws": file.draws}
-        others["record"] = file.record
-        counts = nothing(len(file.classes))
-        learned = Learned(file.schema, file.statistics, file.classes, file.declared, counts)
-        made = believed(settings, None, learned, **others)
-        if file.dependence is not None:
-            made = made.with_dependence(file.dependence.over(_places(file.classes, made.classes)))
-        if file.drawn:
-            made = made.with_draws(DrawnPosterior.of(made.posterior, **file.drawn))
-    except MemoryError as error:
-        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
-    return settings, made, file.hash
-
-
-def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
-    return None if before is None else replace(before.schema, columns=settings.columns)
-
-
-SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random_state"}
-"""The classifier fields that can be set after a fit, and the estimator's parameters that set them."""
-
-
-def believed(
-    settings: EstimatorParameters,
-    before: Classifier | None,
-    learned: Learned,
-    draws: Mapping[Any, Draws] | None = None,
-    **others: Any,
-) -> Classifier:
-    """Build the classifier from ``learned``, using the priors and the estimate in ``settings``.
-
-    The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.
-    ``others`` are further fields of the classifier.
-    """
-    require_choice("absent", settings.absent, ("error", "missing"))
-    label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema
-    model = schema.model(label)
-    classes = with_named(learned.classes, [*declared, *model.named_classes(labels_of(learned.classes))])
-    if before is not None:
-        kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
-        others = kept | others
-    learned = learned.over(classes)
-    if isinstance(label, WithUnknown) and learned.statistics.rows[labels_of(classes).index(label.unknown)] > 0:
-        raise RefusedError(
-            "rows have the label {label!r}, which {unknown} gives to the class without rows; give it another name, or "
-            "leave these rows out",
-            label=label.unknown,
-            unknown=Cure("unknown", label.unknown),
-        )
-    schema.require_words()
-    # These checks come first, because sampling a feature takes long.
-    if settings.dependence is not None:
-        dependent.require_exact(model)
-    require_point(model, settings.estimate)
-    posterior = Believed(model.posterior(learned.statistics, draws))
-    others |= {name: getattr(settings, parameter) for name, parameter in SET_AFTER_FIT.items()}
-    made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, declared, **others)
-    if before is None or before.dependence is None or settings.dependence is None:
-        return made
-    if new := schema.features.keys() - before.schema.features.keys():
-        raise RefusedError(
-            "features {features} are new, and exponents belong to the features that they were learned with: set "
-            "{cure}, learn these rows, and then learn_exponents(X, y) from a sample of all rows",
-            features=sorted(map(str, new)),
-            cure=Cure("dependence"),
-        )
-    held = before.dependence.over(_places(before.classes, classes))
-    return made.with_dependence(held.after(learned.counts))

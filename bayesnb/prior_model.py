@@ -12,7 +12,8 @@ from bayesnb.data.specifications import EstimatorParameters, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of, with_named
 from bayesnb.families.family import Family
-from bayesnb.learning import Learned, labelled_rows
+from bayesnb.learned import Learned
+from bayesnb.learning import labelled_rows
 from bayesnb.model import Data, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import same

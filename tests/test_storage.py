@@ -462,7 +462,7 @@ def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(model, tm
         assert int(memory) - int(grown[0]) < 100, path
 
 
-@pytest.mark.parametrize("where", ["bayesnb.modelfile.codec.decode", "bayesnb.learning.believed"])
+@pytest.mark.parametrize("where", ["bayesnb.modelfile.codec.decode", "bayesnb.learned.believed"])
 def test_a_model_that_does_not_fit_into_memory_is_the_one_error(where, model, monkeypatch):
     def full(*_, **__):
         raise MemoryError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,6 @@ def compare(
     model.
     """
     from bayesnb.evaluation import comparison
-    from bayesnb.evaluation.estimates import answers_of_row
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
     from bayesnb.model import ESTIMATES
@@ -80,7 +79,7 @@ def compare(
     needed = names if shown else (take,) if more and take in names else ()
     others = _with_each(learned.parameters, X, y, needed)
     each_frame = [frame_of([row], X) for row in each_row] if shown or nuts else []
-    answers = [answers_of_row(clf, frame, others, prob, draws) for frame in each_frame]
+    answers = [_answers_of_row(clf, frame, others, prob, draws) for frame in each_frame]
     roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     worth_of_more = None
     if more:
@@ -147,6 +146,28 @@ def _with_each(
         except ValueError as error:
             found[name] = str(error)
     return found
+
+
+def _answers_of_row(
+    clf: Classifier, row: pd.DataFrame, others: Mapping[str, Classifier | str], prob: float, draws: int
+) -> dict[str, Any]:
+    from bayesnb.model import ESTIMATES, ImpossibleRowError
+    from bayesnb.priors import BoundaryError, ImproperError
+    from bayesnb.wording import RefusedError
+
+    labels = [str(label) for label in clf.classes_]
+    # If a model or its probabilities do not exist, a text in their place gives the reason.
+    estimates: dict[str, Any] = {}
+    for name in (*ESTIMATES, *others):
+        try:
+            model = others.get(name) or clf.with_estimate(name)
+            proba = None if isinstance(model, str) else map(float, model.predict_proba(row)[0])
+            estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
+        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
+            estimates[name] = str(error)
+    ends = clf.predict_interval(row, prob, draws=draws).iloc[0]
+    interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}
+    return {"estimates": estimates, "interval": interval}
 
 
 def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:

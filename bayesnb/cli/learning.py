@@ -36,6 +36,7 @@ def fit(
     from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.exponents import named
+    from bayesnb.learned import Learned, believed
     from bayesnb.report.parts import count_of
 
     require_output(output, "model", [data], is_model, force)
@@ -72,8 +73,8 @@ def fit(
     asked = replace(asked, features=features, class_prior=named["class_prior"], unknown=named["unknown"])
     left_out = (*settings.drop, *([] if settings.weight is None else [settings.weight]))
     reading = {"drop": left_out, "na": format.na, "keep_na": format.keep_na}
-    learned = learning.Learned.of(asked, None, replace(summary, schema=schema))
-    clf = learning.believed(asked, None, learned, target=target, reading=reading)
+    learned = Learned.of(asked, None, replace(summary, schema=schema))
+    clf = believed(asked, None, learned, target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     rows = dict(zip(clf.classes, clf.statistics.rows, strict=True))
@@ -176,6 +177,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     the first model.
     """
     from bayesnb import learning
+    from bayesnb.learned import counts_alike
 
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
@@ -184,7 +186,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     for other in models[1:]:
         try:
             another, _ = load_model(other)
-            if not learning.counts_alike(parameters, clf, another):
+            if not counts_alike(parameters, clf, another):
                 warn(
                     f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "
                     "of a part of the rows, and only rows of this part can be forgotten"

@@ -32,11 +32,11 @@ TEXTBOOK_ROWS = {
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
     """The estimator parameters, classifier and content hash of a model."""
-    from bayesnb import learning
+    from bayesnb import learned
 
     if path == "-":
         require_stdin()
-    return learning.of_file(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
+    return learned.of_file(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:

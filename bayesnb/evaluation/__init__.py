@@ -10,7 +10,8 @@ import pandas as pd
 
 from bayesnb.data.arrow import in_memory
 from bayesnb.data.tables import Table
-from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
+from bayesnb.evaluation.compared import Comparison, minus, standard_error
+from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of

@@ -28,7 +28,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
-from bayesnb.learned import of_file
+from bayesnb.learned import SET_AFTER_FIT, of_file
 from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
@@ -444,11 +444,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         if X is None and y is not None:
             raise ValueError("labels y belong to the rows of a table: pass X too, or the classes alone")
         about = [] if classes is None else list(classes), rng, draws * chains
-        before = (
-            prior_model.of_features(EstimatorParameters.of(self), *about)
-            if X is None
-            else prior_model.of_table(EstimatorParameters.of(self), X, y, *about)
-        )
+        settings, tables = EstimatorParameters.of(self), () if X is None else (X, y)
+        before = (prior_model.of_table if tables else prior_model.of_features)(settings, *tables, *about)
         before.prior.require_proper()
         n = (100 if X is None else len(before.codes)) if rows is None else rows
         require_whole(1, rows=n)
@@ -522,7 +519,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         if (held := self.__dict__.get("_classifier")) is None:
             check_is_fitted(self)
-        settings = {name: getattr(self, parameter) for name, parameter in learning.SET_AFTER_FIT.items()}
+        settings = {name: getattr(self, parameter) for name, parameter in SET_AFTER_FIT.items()}
         same = all(getattr(held, name) is value for name, value in settings.items())
         return held if same else replace(held, **settings)
 

@@ -129,15 +129,9 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, 
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
     result = em.em(
-        model.flat() if rule.flat else model,
-        labelled,
-        data,
-        len(weight),
-        row_weight=weight,
-        at=rule.point,
-        starts=Unlabelled.of(settings.unlabelled).starts,
-        rng=np.random.default_rng(settings.random_state),
-    )
+        model.flat() if rule.flat else model, labelled, data, len(weight), row_weight=weight, at=rule.point,
+        starts=Unlabelled.of(settings.unlabelled).starts, rng=np.random.default_rng(settings.random_state),
+    )  # fmt: skip
     return Learned(schema, result.statistics, classes, rows.target.declared, nothing(len(classes))), result
 
 

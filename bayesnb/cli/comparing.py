@@ -92,12 +92,8 @@ def compare(
     chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
-    document = {
-        "data": name,
-        "target": str(y.name),
-        "features": clf.describe(),
-        "scored_by": str(compared.how["predictive"]),
-    }
+    document = {"data": name, "target": str(y.name), "features": clf.describe()}
+    document |= {"scored_by": str(compared.how["predictive"])}
     document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}
     document |= {"recommended": take, "fit": command, "scorecard": compared.card().document}
     document |= {} if worth_of_more is None else {"more": {"table": worth_of_more, **worth_of_more.attrs}}

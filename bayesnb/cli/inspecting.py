@@ -60,10 +60,7 @@ def inspect(
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
     marks, settings = marks_of(seen), settings.advised(seen)
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
-    more = {
-        "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],
-        "fit": command,
-    }
+    remarks = [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
     said = [
         Message("{column}: {said}{drop}{likewise}", column=each.names, said=each.first.said, likewise=each.likewise,
                 drop=" (leave it out with --drop)" * each.first.drop)
@@ -71,7 +68,7 @@ def inspect(
     ]  # fmt: skip
     if target is None:
         said.append("Name the class column with --target: its labels are then examined, and no option is for it.")
-    _print(about, _columns(summary), layout, more, said)
+    _print(about, _columns(summary), layout, {"remarks": remarks, "fit": command}, said)
     if layout == "table":
         print_command(command)
     return 0

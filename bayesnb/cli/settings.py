@@ -96,14 +96,8 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters except ``dependence``, before ``--m`` is applied. Class labels are text."""
-        return {
-            "features": self.of_all or self.features() or None,
-            "class_prior": _class_prior(self.class_prior),
-            "unseen": self.unseen,
-            "absent": self.absent,
-            "columns": self.columns,
-            "unknown": self.unknown,
-        }
+        found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
+        return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 
     def advised(self, remarks: Iterable[Remark]) -> Settings:
         """The settings, changed as the findings in ``remarks`` advise."""
@@ -220,7 +214,6 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-
     if feature.family.support.kind not in ("levels", "zero_one") or feature.family.conjugate.node_names:
         return feature
     return replace(feature, family=replace(feature.family, prior=feature.family.conjugate.m_estimate(m)))

@@ -92,11 +92,8 @@ class Origin:
         best = "best by evidence" if self.best_by == "evidence" else "best for the class"
         if not self.second:
             return f"{best}, the only candidate"
-        return (
-            f"{best}, as good as {self.second}"
-            if self.ahead <= 0
-            else f"{best}, {self.ahead:.3g} nats before {self.second}"
-        )
+        gap = "as good as" if self.ahead <= 0 else f"{self.ahead:.3g} nats before"
+        return f"{best}, {gap} {self.second}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,10 +273,8 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     x = validated(feature, x, unseen)
-    said = (
-        "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is missing "
-    )
-    _require_no_gap(words, x, said + "as a whole or not at all (write 0 for a word that does not occur)")
+    said = "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is "
+    _require_no_gap(words, x, said + "missing as a whole or not at all (write 0 for a word that does not occur)")
     return feature, Bag(x, words)
 
 

@@ -92,13 +92,9 @@ class PartSummarizer:
     def require_placed(self) -> PartSummarizer:
         """Return self; raise ``ValueError`` if the first rows would determine families, levels or bin edges."""
         for spec in filter(_takes_from_rows, self.specs):
-            taken, cure = (
-                "the first rows choose the best families",
-                (
-                    "choose them on a sample of rows in memory, as "
-                    'features=BayesianNB("best").fit(X, y).classifier_.choice.features'
-                ),
-            )
+            taken = "the first rows choose the best families"
+            cure = "choose them on a sample of rows in memory, as features="
+            cure += 'BayesianNB("best").fit(X, y).classifier_.choice.features'
             if not isinstance(spec, BestFamily):
                 what, parameter = ("levels", "order") if spec.support.kind == "levels" else ("cells", "edges")
                 taken = f"{what} of {type(spec).__name__} columns are taken from the first rows"

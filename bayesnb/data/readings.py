@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -200,13 +201,10 @@ def _numbers_in(texts: Collection[str], plain: bool = False) -> Iterable[Number]
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
     """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
-    found: dict[str, int] = {}
-    for text in texts:
-        parts = measured(text)
-        if parts is None or any(map(str.isdigit, parts.unit)):
-            return {}
-        found[parts.unit] = found.get(parts.unit, 0) + 1
-    return found
+    cells = [measured(text) for text in texts]
+    if any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
+        return {}
+    return Counter(cell.unit for cell in cells)
 
 
 # Numbers and bounds
@@ -512,13 +510,10 @@ class Date(Reading):
         if not forms:
             said = "and not all of its cells are dates or times of one format: {write}, or read it as levels"
         cures = (Cure("features", self.of_fields(self.parts, form).spelled, column.name) for form in forms)
-        value, what = (
-            next((t for t in texts if not (forms or formats_of([t]))), [*texts, column.dtype][0]),
-            self.left_open(texts, forms),
-        )
+        value = next((t for t in texts if not (forms or formats_of([t]))), [*texts, column.dtype][0])
         raise RefusedError(
-            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,),
-            write=to_mend(column.name, value),
+            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, cure=(*cures,),
+            open=self.left_open(texts, forms), write=to_mend(column.name, value),
         )  # fmt: skip
 
     def read(self, column: Column) -> dict[Any, Any]:
@@ -585,9 +580,8 @@ def _format_of_type(values: Any) -> DateFormat:
         from pyarrow import types
 
         return "time" if types.is_time(dtype.pyarrow_dtype) or types.is_duration(dtype.pyarrow_dtype) else "iso"
-    of_time = ("time", "timedelta", "timedelta64")
-    objects = pd.api.types.is_object_dtype(dtype)
-    if objects:
+    if pd.api.types.is_object_dtype(dtype):
+        of_time = ("time", "timedelta", "timedelta64")
         return "time" if pd.api.types.infer_dtype(values, skipna=True) in of_time else "iso"
     return "time" if getattr(dtype, "kind", "") == "m" else "iso"
 
@@ -741,10 +735,7 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
         if sum(sep in text for text in texts) < 2:
             continue
         cells = [_split(text, sep) for text in texts]
-        counts: dict[str, int] = {}
-        for cell in cells:
-            for part in cell:
-                counts[part] = counts.get(part, 0) + 1
+        counts = Counter(chain(*cells))
         varies = len({len(cell) for cell in cells}) > 1
         recur = sum(n > 1 for n in counts.values()) >= 0.8 * len(counts)
         once = all(len(set(cell)) == len(cell) for cell in cells)

@@ -280,9 +280,8 @@ def classes_of(*groups: Array) -> Array:
             f"some classes are text, such as {text!r}, and others {type(other).__name__}, such as {other!r}: give all "
             "labels one type, in every part and in every model"
         )
-    classes = np.empty(
-        len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
-    )
+    one_kind = len({group.dtype.kind for group in groups}) == 1
+    classes = np.empty(len(labels), np.result_type(*groups) if one_kind else object)
     classes[:] = labels
     return classes
 

@@ -450,16 +450,10 @@ def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any
         warn(said[0], ClassSpellingsWarning)
     # If the number of classes exceeds half the number of rows, scikit-learn has already warned.
     if looks_like_no_class(k, rows) and k <= rows / 2:
-        number = classes.dtype.kind in "iuf"
-        warn(
-            f"y has {k:,} classes in {rows:,.10g} rows, as if it were "
-            + (
-                "a number: cut it into classes, as with pandas.qcut, or use a regression"
-                if number
-                else "an identifier: name the column that holds the class"
-            ),
-            ManyClassesWarning,
-        )
+        like = "an identifier: name the column that holds the class"
+        if classes.dtype.kind in "iuf":
+            like = "a number: cut it into classes, as with pandas.qcut, or use a regression"
+        warn(f"y has {k:,} classes in {rows:,.10g} rows, as if it were {like}", ManyClassesWarning)
     if X is not None:
         _warn_of_encoders(X, schema, statistics)
 

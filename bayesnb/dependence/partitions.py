@@ -66,11 +66,8 @@ class Partitions:
             number, below = rng.random((n, steps)), np.cumsum(share) / share.sum()
             cell = there[np.searchsorted(below[:-1], rng.random((n, steps)), side="right")]
             better = number > best
-            best, columns, cells = (
-                np.where(better, number, best),
-                np.where(better, k, columns),
-                np.where(better, cell, cells),
-            )
+            pairs = (number, best), (k, columns), (cell, cells)
+            best, columns, cells = (np.where(better, new, old) for new, old in pairs)
         gaps = np.where(codes < 0, weight, 0.0).sum(1)
         first = np.argsort(gaps[columns], axis=1, kind="stable")
         return cls(np.take_along_axis(columns, first, 1), np.take_along_axis(cells, first, 1))

@@ -448,11 +448,8 @@ class LearnedExponents:
             covariance[np.ix_(old, old)] = posterior.covariance()[np.ix_(at[old], at[old])]
             factor = cholesky(np.linalg.inv(covariance), lower=True)
             posterior = Laplace(mode, factor, posterior.log_evidence)
-        points, new, rng = (
-            np.where(known, self.points[:, place], 0.0),
-            ~known,
-            np.random.default_rng(self.spec.random_seed),
-        )
+        points, new = np.where(known, self.points[:, place], 0.0), ~known
+        rng = np.random.default_rng(self.spec.random_seed)
         every, spreads = learned.within(sd, layout), []
         # If nothing was learned, a new class has no offset either.
         drawn = rng.standard_normal((len(points), int(new.sum())))

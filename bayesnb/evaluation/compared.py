@@ -101,18 +101,11 @@ class Comparison:
         """A plug-in's excess log loss over full Bayes: on held-out rows, and expected if the model is right."""
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
-        never = self.never(name)
         way = "higher" if gap > 0 else "lower"
-        held = Message(
-            "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}",
-            way=way,
-            gap=abs(gap),
-            se=se,
-        )
-        if never:
-            held = Message(
-                "gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes)
-            )
+        said = "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}"
+        if never := self.never(name):
+            said = "gave probability 0 to the class of {k:,} of {n:,} held-out rows"
+        held = Message(said, way=way, gap=abs(gap), se=se, k=never, n=len(self.codes))
         expected = Message("if the model is right, its regret is {regret:.3f} nats per row", regret=regret)
         if regret == np.inf:
             expected = Message("its worst case is unbounded, because it gives some values probability 0")

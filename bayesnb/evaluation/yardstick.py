@@ -68,20 +68,13 @@ def repeated(rows: pd.DataFrame) -> pd.DataFrame:
 
 NORMALS = {f"x{k}": Gaussian(NormalGamma(0.0, 3.0, 3.0, 3.0)) for k in range(4)}
 LEVELS = {f"c{k}": Categorical(Dirichlet({"a": 1.0, "b": 1.0, "c": 1.0})) for k in range(5)}
+BOTH = {name: (NORMALS | LEVELS)[name] for name in ("x0", "x1", "c0", "c1")} | {"b": Bernoulli(Beta(1, 1))}
 
 WORLDS: Mapping[str, World] = MappingProxyType(
     {
         "numbers": World(NORMALS),
         "levels": World(LEVELS),
-        "both": World(
-            {
-                "x0": NORMALS["x0"],
-                "x1": NORMALS["x1"],
-                "c0": LEVELS["c0"],
-                "c1": LEVELS["c1"],
-                "b": Bernoulli(Beta(1, 1)),
-            }
-        ),
+        "both": World(BOTH),
         "repeated numbers": World(NORMALS, repeated, true=False),
         "repeated levels": World(LEVELS, repeated, true=False),
         "skewed numbers": World(NORMALS, np.exp, true=False),

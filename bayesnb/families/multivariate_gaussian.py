@@ -337,12 +337,9 @@ class SharedGaussian(MultivariateGaussian):
                 "leave-one-out is not available for a plugged-in covariance that all classes share; use "
                 'estimate="predictive", or cross-validation'
             )
-        return self._left_out(posterior, x, labels)[np.arange(len(labels)), labels.codes]
+        return self.shared_left_out(posterior, None, x, labels)[np.arange(len(labels)), labels.codes]
 
-    def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array:
-        return self._left_out(posterior, x, labels)
-
-    def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
+    def shared_left_out(self, posterior: NormalWishart, s: Scatter | None, x: Array, labels: Labels) -> Array:
         # Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w
         # κ_k / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
         require_whole(x)

@@ -110,12 +110,9 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
         return Message("{said} {caution}", said=said, caution=caution)
     return Message(
         "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
-        said=said,
-        k=len(harmful),
-        n=len(frame),
-        are="is" if len(harmful) == 1 else "are",
+        said=said, k=len(harmful), n=len(frame), are="is" if len(harmful) == 1 else "are",
         few=", ".join(map(str, harmful.sort_values("without").index[:3])),
-    )
+    )  # fmt: skip
 
 
 DRAWN = 512

@@ -262,11 +262,8 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
             yield (Contribution([name] * n, np.arange(n), log_p, (), value, ~known, 0), _against(log_p, a, b),
                    DrawnLogOdds(_against(among, a, b)))  # fmt: skip
         yield EDGES, _against(of_rest, a, b), DrawnLogOdds(_against(rest, a, b))
-    yield (
-        TOTAL,
-        _against(log_joint, a, b),
-        DrawnLogOdds(_against(drawn.log_joint(data, n, common, offset=offset), a, b)),
-    )
+    of_draws = drawn.log_joint(data, n, common, offset=offset)
+    yield TOTAL, _against(log_joint, a, b), DrawnLogOdds(_against(of_draws, a, b))
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:

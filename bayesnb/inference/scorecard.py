@@ -148,39 +148,19 @@ class Scorecard:
         elif self.cure and self.confidence == "overconfident":
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
-        beside = Message(
-            "With {rows}, the model is not measurably better than the class frequencies ({shares}).",
-            rows=rows,
-            shares=nats(shares),
-        )
+        said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
         if upper < shares or lower > shares:
-            better = "better" if upper < shares else "worse"
-            beside = Message(
-                "The class frequencies alone have a log loss of {shares}: the model is {better}.",
-                shares=nats(shares),
-                better=better,
-            )
+            said = "The class frequencies alone have a log loss of {shares}: the model is {better}."
+        beside = Message(said, rows=rows, shares=nats(shares), better="better" if upper < shares else "worse")
         return Message(
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
             "model expected {claimed}: {verdict}. {beside}{unknown}",
             learned=LEARNED_ROWS if self.how is not None and self.how.by == "learned" else "",
-            prob=self.prob,
-            right=right,
-            rows=rows,
-            low=low,
-            high=high,
-            says=says,
-            largest=str(self.by_class["rows"].idxmax()),
-            majority=majority,
-            loss=nats(loss),
-            lower=nats(lower),
-            upper=nats(upper),
-            claimed=nats(claimed),
-            verdict=verdict,
-            beside=beside,
-            unknown=self._unknown,
-        )
+            right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
+            largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
+            upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, unknown=self._unknown,
+        )  # fmt: skip
 
     @property
     def sentence(self) -> str:
@@ -205,11 +185,8 @@ class Scorecard:
         return Message(
             " {n:,} more {have} a class that the model has not learned ({each}) and no score; if they count as wrong, "
             "{right} are correct.",
-            n=n,
-            have="rows have" if n > 1 else "row has",
-            each=each,
-            right=percent(right),
-        )
+            n=n, have="rows have" if n > 1 else "row has", each=each, right=percent(right),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{self.table.round(3)}\n\n{self.confusion}"

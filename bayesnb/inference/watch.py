@@ -400,9 +400,8 @@ class Watch:
             return Message("No row of the stream has been seen.")
         found = self.alarms
         if found.empty:
-            return Message(
-                "No alarm after {rows:,} rows: no evidence that the stream has left the model.", rows=self.rows
-            )
+            said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
+            return Message(said, rows=self.rows)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
             "Alarm at row {row:,} of {rows:,}: the stream has left the model, first in {where}{more}.",
@@ -427,12 +426,11 @@ COUNTED = ("n", "rows", "counts", "ones")
 
 def _with_new_levels(schema: Schema) -> Schema:
     """A schema in which new levels get the last code instead of being missing."""
-    features = {
-        name: feature
-        if feature.levels is None or feature.cuts is not None
-        else replace(feature, levels=tuple((*own, UNSEEN) if UNSEEN not in own else own for own in feature.levels))
-        for name, feature in schema.features.items()
-    }
+    features = dict(schema.features)
+    for name, feature in features.items():
+        if feature.values:
+            levels = tuple((*own, UNSEEN) if UNSEEN not in own else own for own in feature.levels)
+            features[name] = replace(feature, levels=levels)
     return replace(schema, features=features)
 
 
@@ -522,12 +520,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         for place, column in enumerate(feature.columns):
             for labelled, which in ((True, [*enumerate(labels)]), (False, [(None, None)])):
                 found = [(label, _reader(classifier, name, place, c, given, random_state)) for c, label in which]
-                lines += [
-                    Line(column, label, name, place, reader, (Bets.new(),) * reader.streams)
-                    for label, reader in found
-                    if reader is not None
-                ]
-                if all(reader is None for _, reader in found):
+                known = [(label, reader) for label, reader in found if reader is not None]
+                lines += [Line(column, label, name, place, r, (Bets.new(),) * r.streams) for label, r in known]
+                if not known:
                     unwatched[labelled].append(column)
     return Watch(classifier, level, random_state, tuple(lines), {k: tuple(v) for k, v in unwatched.items()})
 

@@ -518,12 +518,8 @@ class RoundedNormal(Prior):
 
         mu, tau = self.before.pymc(name, dims)
         if self.count.any():
-            log_p = pymc_log_interval(
-                mu[..., None],
-                tau[..., None],
-                shared(np.nan_to_num(self.value) + self.middle[..., None]),
-                shared(self.unit[..., None]),
-            )
+            value, unit = shared(np.nan_to_num(self.value) + self.middle[..., None]), shared(self.unit[..., None])
+            log_p = pymc_log_interval(mu[..., None], tau[..., None], value, unit)
             pm.Potential(name("intervals"), (shared(self.count) * log_p).sum())
         return mu, tau
 

@@ -213,8 +213,7 @@ def _about(clf: BayesianNB | Held, table: Table, y: Any) -> str:
 
 def _made(missing: Sequence[Sentence]) -> Section:
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
-    versions = {"bayesnb": __version__, "Python": platform.python_version()} | {
-        name: version(name) for name in packages
-    }
+    versions = {"bayesnb": __version__, "Python": platform.python_version()}
+    versions |= {name: version(name) for name in packages}
     said = ", ".join(f"{name} {number}" for name, number in versions.items())
     return Section(MADE, [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by {said}.", *missing], folded=True)

@@ -115,11 +115,8 @@ class Asking:
         made = section_of(QUESTIONS[name], found, top)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made
-        judged = Message(
-            "{lead} They are judged with {cure}, which the audit of the columns advises.",
-            lead=made.lead,
-            cure=Cure("dependence", self.advice),
-        )
+        said = "{lead} They are judged with {cure}, which the audit of the columns advises."
+        judged = Message(said, lead=made.lead, cure=Cure("dependence", self.advice))
         return replace(made, lead=judged, finding=judged)
 
     def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> Section:

@@ -126,15 +126,11 @@ class Agreement:
     def __str__(self) -> str:
         verdict = "the two roads agree" if self.agrees else "THE TWO ROADS DISAGREE"
         worst = self.to_frame().iloc[0]
+        unjudged = f"; not judged, because they are sampled: {', '.join(map(repr, self.unjudged))}"
         return (
             f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
             f"p = {self.p_value:.3g} (they disagree below {LEVEL:g}), {self.skipped} not resolved by these draws; "
-            f"{self.sampler}, {self.convergence}"
-            + (
-                f"; not judged, because they are sampled: {', '.join(map(repr, self.unjudged))}"
-                if self.unjudged
-                else ""
-            )
+            f"{self.sampler}, {self.convergence}{unjudged if self.unjudged else ''}"
         )
 
     def __rich__(self) -> Grid:

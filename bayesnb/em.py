@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
+from bayesnb.model.naive_bayes import EXACT
 from bayesnb.priors import Array, Prior, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.statistics.statistic import arrays_of
-from bayesnb.wording import Cure, Message
+from bayesnb.wording import Message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,13 +95,8 @@ def em(
     ImproperError
         If the posterior given only the labelled rows is improper, so that EM cannot start from it.
     """
-    model.require_exact(
-        "EM, which updates it in every iteration",
-        Message(
-            "leave the rows without a label out, or give the column a family that has one, such as {cure}",
-            cure=(Cure("family", "Gaussian"), Cure("family", "Binned")),
-        ),
-    )
+    said = "leave the rows without a label out, or give the column a family that has one, such as {cure}"
+    model.require_exact("EM, which updates it in every iteration", Message(said, cure=EXACT))
     if at not in ("mode", "mean"):
         raise ValueError(f"Expected at to be 'mode' or 'mean'; got {at!r}")
     if max_iterations < 1:

@@ -132,12 +132,9 @@ SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random
 
 
 def believed(
-    settings: EstimatorParameters,
-    before: Classifier | None,
-    learned: Learned,
-    draws: Mapping[Any, Draws] | None = None,
-    **others: Any,
-) -> Classifier:
+    settings: EstimatorParameters, before: Classifier | None, learned: Learned,
+    draws: Mapping[Any, Draws] | None = None, **others: Any,
+) -> Classifier:  # fmt: skip
     """Build the classifier from ``learned``, using the priors and the estimate in ``settings``.
 
     The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.

@@ -136,13 +136,9 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, 
 
 
 def with_rows(
-    settings: EstimatorParameters,
-    before: Classifier | None,
-    X: Any,
-    y: Any,
-    classes: Any = None,
+    settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, classes: Any = None,
     sample_weight: Any = None,
-) -> Classifier:
+) -> Classifier:  # fmt: skip
     """The classifier after learning further rows.
 
     The first rows determine the exponents and the cells of the terms. Later rows are counted in the same cells, and the

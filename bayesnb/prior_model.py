@@ -75,9 +75,8 @@ def of_features(settings: EstimatorParameters, classes: Sequence[Any], rng: np.r
             raise RefusedError(
                 "feature {name!r}: its prior is scaled to the column, and there are no rows: pass a table X, or give "
                 "all hyperparameters of the prior",
-                name=name,
-                column=name,
-            )
+                name=name, column=name,
+            )  # fmt: skip
     return one
 
 
@@ -100,9 +99,8 @@ def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
             raise RefusedError(
                 "feature {name!r}: its levels or words are only known from a table: pass X, or name the levels in the "
                 "prior, as Categorical(Dirichlet({{'low': 1, 'high': 1}}))",
-                name=entry.key,
-                column=entry.key,
-            )
+                name=entry.key, column=entry.key,
+            )  # fmt: skip
         table |= dict.fromkeys(entry.columns, values)
     n = max(map(len, table.values()))
     return {name: np.resize(values, n) for name, values in table.items()}

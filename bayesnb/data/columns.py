@@ -334,11 +334,8 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
     raise CellError(
         "column {column!r} holds {shown} of type {kind}, and the argument must be a string or a number in every cell, "
         "or a missing value: write one there, or leave the column out",
-        column=name,
-        value=value,
-        shown=reprlib.repr(value),
-        kind=type(value).__name__,
-    )
+        column=name, value=value, shown=reprlib.repr(value), kind=type(value).__name__,
+    )  # fmt: skip
 
 
 class CellError(RefusedError, TypeError):

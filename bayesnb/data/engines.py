@@ -131,11 +131,9 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
 
 
 def _each(
-    source: Any,
-    ask: Callable[[Table], Any],
-    progress: Progress,
+    source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
-) -> Iterator[Any]:
+) -> Iterator[Any]:  # fmt: skip
     """Yield ``ask(frame)`` for each frame. If given, ``first`` gets the first frame and returns the function to use as
     ``ask``.
     """

@@ -306,11 +306,8 @@ def _feature(
         types.append(table.column(name).declared or ())
         if (order := spec.order_of(k)) is not None:
             if unseen == "new":
-                raise RefusedError(
-                    "column {column!r}: a level that is reserved for new ones has no place in an order; use {cure}",
-                    column=name,
-                    cure=(Cure("unseen", "missing"), Cure("unseen", "error")),
-                )
+                said = "column {column!r}: a level that is reserved for new ones has no place in an order; use {cure}"
+                raise RefusedError(said, column=name, cure=(Cure("unseen", "missing"), Cure("unseen", "error")))
             levels.append(order)
             continue
         known = table.column(name).declared

@@ -704,11 +704,8 @@ class Choices(Reading):
         texts = texts_of(column) if column.kind == "text" else []
         seps = [self.separator] if self.separator else [s for s in SEPARATORS if any(s in text for text in texts)][:1]
         if not texts or (not seps and self.options is None):
-            raise RefusedError(
-                "column {column!r} holds no cell with several choices: name what separates them, as "
-                'Choices(separator=";")',
-                column=column.name,
-            )
+            said = "column {column!r} holds no cell with several choices: name what separates them, as "
+            raise RefusedError(said + 'Choices(separator=";")', column=column.name)
         sep = seps[0] if seps else SEPARATORS[0]
         return Choices(sep, self.options or tuple(sorted({*chain(*(_split(text, sep) for text in texts))})))
 
@@ -864,11 +861,8 @@ class Joined(Reading):
 
     def resolved(self, column: Column) -> Joined:
         if column.kind not in ("text", "empty"):
-            raise RefusedError(
-                "column {column!r} holds {value}, and spellings of text are joined",
-                column=column.name,
-                value=column.kind,
-            )
+            said = "column {column!r} holds {value}, and spellings of text are joined"
+            raise RefusedError(said, column=column.name, value=column.kind)
         codes, distinct = column.coded
         texts = {str(distinct[k]) for k in np.unique(codes[codes >= 0])}
         levels = {folded(level): level for level in spellings(texts)}

@@ -34,14 +34,9 @@ class TrainingRows:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        unlabelled: Any = None,
-        schema: Schema | None = None,
+        cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None,
         soft: bool = False,
-    ) -> TrainingRows:
+    ) -> TrainingRows:  # fmt: skip
         """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
 
         With ``soft``, ``y`` may hold soft labels; each row then becomes one weighted row per class.

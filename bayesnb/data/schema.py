@@ -68,14 +68,9 @@ class Schema:
 
     @classmethod
     def infer(
-        cls,
-        table: Table,
-        features: Any = None,
-        unseen: UnseenPolicy = "missing",
-        weight: Array | None = None,
-        columns: ColumnsPolicy = "fixed",
-        readings: Mapping[Any, Reading] | None = None,
-    ) -> Schema:
+        cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None,
+        columns: ColumnsPolicy = "fixed", readings: Mapping[Any, Reading] | None = None,
+    ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
         The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights. If ``readings`` are

@@ -39,13 +39,9 @@ class Target:
 
     @classmethod
     def of(
-        cls,
-        codes: Array,
-        distinct: Array,
-        unlabelled: Any = None,
-        declared: tuple[Any, ...] | None = None,
+        cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None,
         name: Any = None,
-    ) -> Target:
+    ) -> Target:  # fmt: skip
         """Make labels from the distinct values and each row's code; the value ``unlabelled`` means "no label".
 
         Raises

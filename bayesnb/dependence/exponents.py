@@ -305,7 +305,5 @@ def require_few(parameters: int) -> None:
         raise NoExponentsError(
             "{value} exponents and offsets would be learned together, and at most {expected} can be: the time grows "
             "with the cube of their number; use {cure}, which learns one exponent",
-            value=parameters,
-            expected=MOST_PARAMETERS,
-            cure=Cure("dependence", "tempered"),
-        )
+            value=parameters, expected=MOST_PARAMETERS, cure=Cure("dependence", "tempered"),
+        )  # fmt: skip

@@ -107,14 +107,9 @@ class Dependence:
 
     @one_thread_each()
     def log_proba(
-        self,
-        posterior: Posterior,
-        data: Data,
-        n_rows: int,
-        log_prior: Array | None = None,
-        theta: Parameters | None = None,
-        point: Literal["mode", "mean"] | None = None,
-    ) -> Array:
+        self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None = None,
+        theta: Parameters | None = None, point: Literal["mode", "mean"] | None = None,
+    ) -> Array:  # fmt: skip
         """log p(c | x) of new rows as (row, class).
 
         The default ``log_prior`` is log p(c | D). ``theta`` fixes the parameters of the columns; ``point`` fixes the

@@ -22,6 +22,7 @@ from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, temp
 from bayesnb.dependence.terms import TermSet
 from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
+from bayesnb.model.naive_bayes import EXACT
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.progress import Progress, counted
@@ -76,11 +77,7 @@ def learn(
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
     """Raise ``NoExponentsError`` if a feature does not support exact leave-one-out."""
-    cure = Message(
-        "give the column a family that has one, such as {families}, {other}",
-        families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
-        other=other,
-    )
+    cure = Message("give the column a family that has one, such as {families}, {other}", families=EXACT, other=other)
     try:
         model.require_exact("leave-one-out, from which exponents are learned", cure)
     except RefusedError as error:
@@ -94,10 +91,8 @@ def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) ->
         raise NoExponentsError(
             "{value} of {expected} rows are the only row of their class, and no exponent is learned from such rows; "
             "take a class that several rows share, {other}",
-            value=int((rows == 1).sum()),
-            expected=int(rows.sum()),
-            other=OR_NAIVE,
-        )
+            value=int((rows == 1).sum()), expected=int(rows.sum()), other=OR_NAIVE,
+        )  # fmt: skip
     columns = 1 if spec.by == "model" else len(pieces(posterior))
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 

@@ -95,16 +95,10 @@ def compare_estimates(
 
 
 def comparison(
-    clf: BayesianNB,
-    X: Any,
-    y: Any,
-    cv: int | Literal["loo"] = "loo",
-    dependence: Sequence[DependenceName] = ("weighted", "pairwise"),
-    rows: int | None = MOST_SCORED,
-    random_state: int = 0,
-    prob: float | None = None,
-    default: Any = None,
-) -> Comparison:
+    clf: BayesianNB, X: Any, y: Any, cv: int | Literal["loo"] = "loo",
+    dependence: Sequence[DependenceName] = ("weighted", "pairwise"), rows: int | None = MOST_SCORED,
+    random_state: int = 0, prob: float | None = None, default: Any = None,
+) -> Comparison:  # fmt: skip
     """Compare as :func:`compare_estimates` does. :meth:`Comparison.card` then gives the scorecard of any estimate or
     dependence.
 

@@ -22,11 +22,12 @@ from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
+from bayesnb.model.naive_bayes import EXACT
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
 from bayesnb.statistics.membership import Column
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import Cure, Message
+from bayesnb.wording import Message
 
 LEAST = 1e-12
 """The smallest share t; 0 itself is not in the set."""
@@ -312,13 +313,8 @@ def predict_credal(
 def _require_priors(classifier: Classifier) -> None:
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
-    classifier.posterior.require_exact(
-        "a set of priors",
-        Message(
-            "leave the column out, or give it a family that has one, such as {cure}",
-            cure=(Cure("family", "Gaussian"), Cure("family", "Binned")),
-        ),
-    )
+    said = "leave the column out, or give it a family that has one, such as {cure}"
+    classifier.posterior.require_exact("a set of priors", Message(said, cure=EXACT))
     classifier.believed.require_naive("the exponents were learned under one prior and would change with it")
     classifier.believed.require_predictive("bounds are of probabilities with all parameters integrated out")
 

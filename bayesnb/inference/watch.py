@@ -327,10 +327,8 @@ class Watch:
         """
         labelled, classifier = y is not None, self.classifier
         if self.labelled is not None and self.labelled != labelled:
-            raise RefusedError(
-                "the first rows of this stream had {what}: start another watch",
-                what="labels" if self.labelled else "no labels",
-            )
+            had = "labels" if self.labelled else "no labels"
+            raise RefusedError("the first rows of this stream had {what}: start another watch", what=had)
         kept = tuple(line for line in self.lines if (line.label is not None) == labelled)
         if not kept:
             raise RefusedError(

@@ -28,6 +28,8 @@ from bayesnb.wording import Cure, Message, RefusedError, warn
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
 """Remedy for an estimate that needs a mode without a formula."""
 
+EXACT = Cure("family", "Gaussian"), Cure("family", "Binned")
+"""Families in closed form that messages recommend."""
 
 MOST = 1e18
 """Largest allowed total weight of a class."""
@@ -179,13 +181,11 @@ class NaiveBayes:
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
         """Raise ``RefusedError`` if any feature does not support leave-one-out under the estimate."""
         if estimate_rule(estimate).plugs_in:
+            said = "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
+            said += "cross-validation does"
             self.require_exact(
                 Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
-                Message(
-                    "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
-                    "cross-validation does",
-                    cure=Cure("estimate", "predictive"),
-                ),
+                Message(said, cure=Cure("estimate", "predictive")),
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:

@@ -119,12 +119,9 @@ def _specified(family: Family) -> tuple[Any, ...] | None:
 
 
 def each[T](
-    stacks: Sequence[Stack],
-    n_rows: int,
-    ask: Callable[..., T],
-    naming: Callable[[Any], AbstractContextManager[None]],
+    stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
-) -> Iterator[tuple[Sequence[Any], T]]:
+) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
     """For each stack, yield the names of its features and ``ask(family, *parts)``. There is one part for each mapping
     in ``Stack.known``, and then for each in ``given``. A part holds the features' values, concatenated along the column
     axis.

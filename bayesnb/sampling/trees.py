@@ -74,11 +74,9 @@ def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | Non
 
 
 def build(
-    groups: Mapping[str, Mapping[str, Array]],
-    posterior: Posterior,
-    rows: RowsOfTree | None = None,
+    groups: Mapping[str, Mapping[str, Array]], posterior: Posterior, rows: RowsOfTree | None = None,
     attributes: Mapping[str, Any] | None = None,
-) -> DataTree:
+) -> DataTree:  # fmt: skip
     """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...).
 
     The name of a group may begin with a subtree, as in "columns/log_likelihood". ``rows`` are stored in

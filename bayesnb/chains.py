@@ -78,16 +78,9 @@ class Sampler:
 
         try:
             tree = run_nuts(
-                model,
-                self.draws,
-                self.chains,
-                what,
-                tune=self.tune,
-                nuts_sampler="pymc",
-                target_accept=self.target_accept,
-                random_seed=self.random_seed,
-                var_names=list(names),
-            )
+                model, self.draws, self.chains, what, tune=self.tune, nuts_sampler="pymc",
+                target_accept=self.target_accept, random_seed=self.random_seed, var_names=list(names),
+            )  # fmt: skip
         except SamplingError as error:
             raise ValueError(
                 "NUTS cannot start: a value has probability 0 at the starting point. Check whether the value is "

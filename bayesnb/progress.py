@@ -130,13 +130,7 @@ def _bars() -> Any:
     console = Console(stderr=True)
     # rich would send all that is printed meanwhile to stderr, a table in a pipe too.
     return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.TextColumn("{task.fields[said]}", markup=False),
-        console=console,
-        transient=True,
-        auto_refresh=False,
-        redirect_stdout=False,
-        redirect_stderr=False,
-        disable=not console.is_interactive,
-    )
+        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(),
+        progress.TextColumn("{task.fields[said]}", markup=False), console=console, transient=True, auto_refresh=False,
+        redirect_stdout=False, redirect_stderr=False, disable=not console.is_interactive,
+    )  # fmt: skip

@@ -203,14 +203,10 @@ def plain(schema: Any) -> Any:
     """Replace all text types of a schema by plain text."""
     import pyarrow as pa
 
-    return pa.schema(
-        [
-            f.with_type(pa.string())
-            if is_text(f.type) or (pa.types.is_dictionary(f.type) and is_text(f.type.value_type))
-            else f
-            for f in schema
-        ]
-    )
+    def of_text(kind: Any) -> bool:
+        return is_text(kind) or (pa.types.is_dictionary(kind) and is_text(kind.value_type))
+
+    return pa.schema([f.with_type(pa.string()) if of_text(f.type) else f for f in schema])
 
 
 def is_text(kind: Any) -> bool:

@@ -438,11 +438,6 @@ def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 
 
 ENCODERS: dict[Support, Encoder] = {
-    REALS: _reals,
-    POSITIVE: _reals,
-    NONNEGATIVE: _reals,
-    COUNTS: _counts,
-    ZEROS_AND_ONES: _binary,
-    BAG: _bag,
+    REALS: _reals, POSITIVE: _reals, NONNEGATIVE: _reals, COUNTS: _counts, ZEROS_AND_ONES: _binary, BAG: _bag,
     LEVELS: _levels,
-}
+}  # fmt: skip

@@ -206,9 +206,8 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
         column = read[name]
         text = pd.api.types.infer_dtype(column.cat.categories) == "string"
         # No file declares levels of other columns, so they are ordered as levels found in parts are.
-        read[name] = (
-            column.astype("str") if text else column.cat.reorder_categories(column.cat.categories.sort_values())
-        )
+        ordered = column.cat.categories.sort_values()
+        read[name] = column.astype("str") if text else column.cat.reorder_categories(ordered)
     return read
 
 

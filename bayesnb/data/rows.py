@@ -184,11 +184,8 @@ def table_of(X: Any, schema: Schema) -> Table:
     """
     table = Table.of(X)
     if table.named != schema.named:
-        warn(
-            "X has feature names, but BayesianNB was fitted without feature names"
-            if table.named
-            else "X does not have valid feature names, but BayesianNB was fitted with feature names"
-        )
+        has, was = ("has", "without") if table.named else ("does not have valid", "with")
+        warn(f"X {has} feature names, but BayesianNB was fitted {was} feature names")
     if not (table.named and schema.named) and len(table.names) != len(schema.raw):
         raise ValueError(
             f"X has {len(table.names)} features, but BayesianNB is expecting {len(schema.raw)} features as input"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -24,7 +23,7 @@ from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, class_prior
-from bayesnb.wording import items_of, meant_of_all, require_choice, require_whole
+from bayesnb.wording import dashed, items_of, meant_of_all, require_choice, require_whole
 
 
 @dataclass(frozen=True)
@@ -144,12 +143,9 @@ class Binned:
 
         by_count = self.cut == "count"
         cutter = KBinsDiscretizer(
-            self.bins,
-            encode="ordinal",
-            strategy="quantile" if by_count else "uniform",
-            quantile_method="averaged_inverted_cdf",
-            subsample=None,
-        )
+            self.bins, encode="ordinal", strategy="quantile" if by_count else "uniform",
+            quantile_method="averaged_inverted_cdf", subsample=None,
+        )  # fmt: skip
         with warnings.catch_warnings():
             # Constant columns and ties give fewer bins than requested; `describe` shows how many.
             warnings.filterwarnings("ignore", category=UserWarning)
@@ -326,12 +322,9 @@ class BestFamily:
 
 
 KINDS = {
-    "number": "numbers",
-    "text": "text and categories",
-    "boolean": "True and False",
-    "zero_one": "numbers 0 and 1",
+    "number": "numbers", "text": "text and categories", "boolean": "True and False", "zero_one": "numbers 0 and 1",
     "sparse": "sparse matrices",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,7 +411,7 @@ def families_by_name() -> dict[str, Any]:
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     kinds |= {kind.__name__: kind for kind in READINGS.values()}
-    return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
+    return {dashed(name): kind for name, kind in kinds.items()}
 
 
 def family_named(name: str) -> Any:

@@ -79,16 +79,12 @@ class Summary:
                 continue
             known = before.features[name].levels if before is not None and name in before.features else None
             seen = statistics[name].counts.sum(0) > 0
-            levels = tuple(
-                _settled(
-                    feature,
-                    names,
-                    {level for level, n in zip(names, seen[k], strict=False) if n},
-                    self.declared[feature.columns[k]] or () if known is None else known[k],
-                )
-                for k, names in enumerate(feature.levels)
-            )
             declared = tuple(self.declared[column] or () for column in feature.columns)
+            each = zip(feature.levels, seen, declared if known is None else known, strict=True)
+            levels = tuple(
+                _settled(feature, names, {level for level, n in zip(names, here, strict=False) if n}, first)
+                for names, here, first in each
+            )
             features[name] = replace(feature, levels=levels, declared=declared if known is None else feature.declared)
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)

@@ -20,12 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 _TARGETS = {
-    "play-tennis": "play",
-    "buys-computer": "buys_computer",
-    "posts": "abusive",
-    "heights": "gender",
+    "play-tennis": "play", "buys-computer": "buys_computer", "posts": "abusive", "heights": "gender",
     "penguins": "species",
-}
+}  # fmt: skip
 
 
 def names() -> list[str]:

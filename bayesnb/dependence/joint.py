@@ -126,7 +126,6 @@ def _log_p_alone(believed: NormalWishart, x: Array, columns: Array, learned: Arr
         squares = ((own - each.m[:, 0]) - each.low[:, 0]) ** 2 / each.scale[:, 0, 0]
         found[:, c] = np.where(np.isnan(own), 0.0, log_student(each, squares, weight[:, None])).sum(1)
     if (lost := np.isnan(found).any(1)).any():
-        found[lost] = np.sum([_log_p(believed, x, columns[[k]], learned, left) for k in range(len(columns))], axis=0)[
-            lost
-        ]
+        each = [_log_p(believed, x, columns[[k]], learned, left) for k in range(len(columns))]
+        found[lost] = np.sum(each, axis=0)[lost]
     return found

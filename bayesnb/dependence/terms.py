@@ -220,14 +220,8 @@ class TermSet:
     @property
     def names_of_all(self) -> list[str]:
         cells = self.statistics.cells
-        there = {
-            "forests": self.forests,
-            "joint": cells.joint,
-            "kernel": cells.kernel,
-            "partitions": cells.partitions,
-            "trees": cells.trees,
-        }
-        return [name for name, is_there in there.items() if is_there]
+        there = {name: getattr(cells, name) for name in ("joint", "kernel", "partitions", "trees")}
+        return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
         """Contribution of each column to the kernel and partition terms of new rows, (row, class, column)."""

@@ -147,17 +147,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         column = () if self.support.kind == "bag" else ("column",)
-        further = (
-            ("node",) if self.conjugate.node_names else ("level",) if self.support.kind in ("bag", "levels") else ()
-        )
+        of_levels = ("level",) if self.support.kind in ("bag", "levels") else ()
+        further = ("node",) if self.conjugate.node_names else of_levels
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
         """The output of ``read`` as a table of distinct values; ``None`` if there are too many distinct values."""
-        whole = (
-            self.support.kind in ("counts", "zero_one", "levels")
-            or getattr(getattr(x, "dtype", None), "kind", "") == "i"
-        )
+        integers = getattr(getattr(x, "dtype", None), "kind", "") == "i"
+        whole = integers or self.support.kind in ("counts", "zero_one", "levels")
         return tabulated(x) if whole and not self.whole_rows else None
 
     # The methods that are derived from the methods above.

@@ -350,13 +350,10 @@ class SharedGaussian(MultivariateGaussian):
             with np.errstate(all="ignore"):
                 square = own.kappa * weight / (own.kappa - weight)
             gap = (part - own.m) - own.low
-            for c in range(labels.n):
+            total[rows, k] = log_student(own, distances(own, part), weight)
+            for c in {*range(labels.n)} - {int(k)}:
                 other = posterior.at(c)._with(dof=own.dof - weight, share=1.0)
-                total[rows, c] = (
-                    log_student(own, distances(own, part), weight)
-                    if c == k
-                    else log_student_without_square(other, part, gap, square, np.zeros(len(rows)))
-                )
+                total[rows, c] = log_student_without_square(other, part, gap, square, np.zeros(len(rows)))
         if (lost := np.isnan(total)).any():
             raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
         return total

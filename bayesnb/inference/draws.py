@@ -16,12 +16,9 @@ from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import Data, counted_in, normalize, part_of
+from bayesnb.model.drawn import CHUNK
 from bayesnb.priors import Array
 from bayesnb.wording import require_whole
-
-CHUNK = 2**21
-"""Size of a temporary array, in numbers (16 MiB)."""
-
 
 PART = 2**24
 """Size of the parameters in one batch of draws, in numbers (128 MiB)."""

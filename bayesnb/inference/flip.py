@@ -237,15 +237,9 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     else:
         rows, at_least, other = _greedily(classifier, asked, data, labels, top, limit)
     names = labels_of(classifier.classes)
-    return Flip(
-        names[top],
-        None if other is None else names[other],
-        tuple(sorted(int(row) for row in rows)),
-        at_least,
-        len(labels),
-        _contamination(log_joint, [own / total for own, total in tables.values()], top),
-        _power(classifier, asked, top),
-    )
+    new, removed = None if other is None else names[other], tuple(sorted(int(row) for row in rows))
+    contamination = _contamination(log_joint, [own / total for own, total in tables.values()], top)
+    return Flip(names[top], new, removed, at_least, len(labels), contamination, _power(classifier, asked, top))
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.inference.draws import CHUNK, PosteriorDraws
+from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.kernels.blocks import each, slices
 from bayesnb.model import Data, counted_in, normalize
+from bayesnb.model.drawn import CHUNK
 from bayesnb.numerics import Array
 
 BLOCK = 2**12

@@ -14,10 +14,11 @@ from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
-from bayesnb.inference.draws import CHUNK, PosteriorDraws
+from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
+from bayesnb.model.drawn import CHUNK
 from bayesnb.numerics import Array
 
 DRAWS = 4000

@@ -53,11 +53,9 @@ LEGEND = (
     "of a class that is predicted as the class; precision: the share of the predictions of a class that are right."
 )
 MEANING = {
-    "mle": "maximum likelihood",
-    "map": "posterior mode",
-    "mean": "posterior mean",
+    "mle": "maximum likelihood", "map": "posterior mode", "mean": "posterior mean",
     "predictive": "averaged: full Bayes",
-}
+}  # fmt: skip
 """What each estimate does with the parameters θ."""
 
 FOOTNOTE = (

@@ -21,6 +21,7 @@ from bayesnb.priors import Array, Belief, Theta
 from bayesnb.priors.beta_tree import NODES
 from bayesnb.priors.compound import completed
 from bayesnb.statistics.statistic import arrays_of, joined
+from bayesnb.wording import dashed
 
 APART = 24
 """Largest number of columns with separate variables."""
@@ -176,7 +177,7 @@ def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, ta
     if named:
         stem = _plain(str(first) if family.one_term else columns[0])
     else:
-        stem = _snake(family.kind) + ("" if n_levels is None else f"_{n_levels}")
+        stem = dashed(family.kind).replace("-", "_") + ("" if n_levels is None else f"_{n_levels}")
     if names := family.conjugate.node_names:
         categories = names
     elif family.support.kind == "levels":
@@ -209,10 +210,6 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 def _plain(name: str) -> str:
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
 
 
 def _joined(names: list[str], position: int) -> str:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from bayesnb import learning, prior_model
+from bayesnb import learned, learning, prior_model
 from bayesnb.data.rows import named_columns
 from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing
 from bayesnb.data.targets import read_target
@@ -28,7 +28,6 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
-from bayesnb.learned import SET_AFTER_FIT, of_file
 from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
@@ -265,11 +264,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).class_count_
         array([5., 9.])
         """
-        learned = learning.fitted(EstimatorParameters.of(self), X, y, sample_weight)
+        made = learning.fitted(EstimatorParameters.of(self), X, y, sample_weight)
         self.__dict__.pop("_content_hash", None)
-        self._features, self._classifier = self.features, learned
-        if learned.em is not None and not learned.em.converged:
-            warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning)
+        self._features, self._classifier = self.features, made
+        if made.em is not None and not made.em.converged:
+            warn(f"{made.em}: its responsibilities may still change", ConvergenceWarning)
         return self
 
     @one_at_a_time
@@ -519,7 +518,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         if (held := self.__dict__.get("_classifier")) is None:
             check_is_fitted(self)
-        settings = {name: getattr(self, parameter) for name, parameter in SET_AFTER_FIT.items()}
+        settings = {name: getattr(self, parameter) for name, parameter in learned.SET_AFTER_FIT.items()}
         same = all(getattr(held, name) is value for name, value in settings.items())
         return held if same else replace(held, **settings)
 
@@ -592,10 +591,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         True
         """
         read = self.__dict__.get("_content_hash", "") if replacing else None
-        learned = self.classifier_
-        wanted, label = EstimatorParameters.of(self).label_prior, learned.posterior.model.label
+        held = self.classifier_
+        wanted, label = EstimatorParameters.of(self).label_prior, held.posterior.model.label
         for name, counts in (
-            ("estimate", self.estimate == learned.estimate),
+            ("estimate", self.estimate == held.estimate),
             ("class_prior", same(of_known_classes(wanted), of_known_classes(label))),
             ("unknown", same(wanted, label)),
         ):
@@ -604,7 +603,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
                     f"{name} was set after the rows were learned, and predictions do not use it yet; those of a file "
                     "would: fit again, or make it count for the rows that were learned, with discount(1.0)"
                 )
-        contents = document.Contents.of(self.get_params(deep=False), learned)
+        contents = document.Contents.of(self.get_params(deep=False), held)
         self._content_hash = document.write(contents, path, read)
         return self._content_hash
 
@@ -631,7 +630,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    parameters, classifier, content_hash = of_file(path)
+    parameters, classifier, content_hash = learned.of_file(path)
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier, clf._content_hash = clf.features, classifier, content_hash
     return clf

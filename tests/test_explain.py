@@ -15,7 +15,7 @@ from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Bernoulli, Categorical
-from bayesnb.inference import explain
+from bayesnb.inference import contributions
 from bayesnb.priors import Dirichlet
 
 ESTIMATES = ("predictive", "mean", "map")
@@ -27,11 +27,11 @@ def fitted(estimate: str = "predictive", n: int = 60, classes: str = "uvw") -> t
 
 
 def entries(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.drop([explain.TOTAL], level="entry")
+    return frame.drop([contributions.TOTAL], level="entry")
 
 
 def total(frame: pd.DataFrame) -> pd.Series:
-    return frame.xs(explain.TOTAL, level="entry")["log_odds"]
+    return frame.xs(contributions.TOTAL, level="entry")["log_odds"]
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)

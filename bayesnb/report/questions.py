@@ -20,7 +20,7 @@ from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
-from bayesnb.inference.explain import AVERAGING, OFFSET
+from bayesnb.inference.contributions import AVERAGING, OFFSET
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import (
     Bars,

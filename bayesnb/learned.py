@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bayesnb.data.growing import without_unused
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
@@ -91,7 +92,7 @@ class Learned:
         whole, other = self.alike(other)
         rest = whole.statistics.without(other.statistics)
         # Cells of shapes and pairs are counted by the position of levels.
-        schema, rest = whole.schema.without_unused(rest, words=not self.counts.cells.empty)
+        schema, rest = without_unused(whole.schema, rest, words=not self.counts.cells.empty)
         counts = self.counts.without(other.over(self.classes).counts)
         return replace(self, schema=schema, statistics=rest, counts=counts)
 

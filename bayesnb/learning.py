@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import em
-from bayesnb.data import engines
+from bayesnb.data import engines, growing
 from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
@@ -226,7 +226,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)
     named = [label for label in other.named_classes if label != other.unknown]
-    theirs = replace(theirs, schema=mine.schema.merged(theirs.schema), declared=tuple(named))
+    theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
         theirs = replace(theirs, counts=mine.counts.of_classes(len(theirs.classes)))
     elif theirs.counts.cells.empty:

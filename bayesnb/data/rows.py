@@ -12,6 +12,7 @@ import pandas as pd
 from bayesnb.data.arrow import in_memory
 from bayesnb.data.choice import chosen
 from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
+from bayesnb.data.growing import grown, of_part
 from bayesnb.data.inferring import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
@@ -115,8 +116,8 @@ class TrainingRows:
         if schema is None:
             known = self.schema(settings)
         else:
-            known = schema.grown(self.table, settings.features, self.weight)
-            known = known if fixed else known.of_part(self.table)
+            known = grown(schema, self.table, settings.features, self.weight)
+            known = known if fixed else of_part(known, self.table)
         learned, data = known.read(self.table, learn=True)
         model = learned.model(Dirichlet())
         return learned, model.statistics(data, labels, labels_of(self.target.classes))

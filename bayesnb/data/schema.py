@@ -15,27 +15,22 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import (
-    OF_NUMBERS,
     Feature,
     Origin,
-    OriginKind,
     UnseenPolicy,
     encode,
-    in_place,
-    require_one_kind,
 )
-from bayesnb.data.inferring import as_read, grouped, inferred, present, readings_in
+from bayesnb.data.inferring import as_read, inferred, readings_in
 from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import united
 from bayesnb.families.family import Family
-from bayesnb.model import Data, NaiveBayes, Statistics, about
-from bayesnb.priors import UNSEEN, Array
+from bayesnb.model import Data, NaiveBayes, Statistics
+from bayesnb.priors import Array
 from bayesnb.priors.class_prior import LabelPrior, WithUnknown
-from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, some, warn
+from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
@@ -137,55 +132,6 @@ class Schema:
             table = _renamed(table, self.raw) if table.named else replace(table, names=self.raw)
         return table.through(self.readings)
 
-    def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """Add the columns of ``table`` that are not in the schema, if new columns are allowed."""
-        if self.columns == "fixed" or not table.named:
-            return self
-        joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
-        table = table.through({**joined, **self.readings})
-        new = set(table.names) - set(self.names)
-        if not new:
-            return self
-        if self.all_words and not isinstance(features, Mapping):
-            return self  # A new column is a new word.
-        specified = present(as_read(features, joined), table, self.names)
-        found = inferred(table, specified, self.unseen, weight, joined)
-        joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
-        return self.merged(replace(self, names=table.names, features=joining, readings=joined))
-
-    def of_part(self, table: Table) -> Schema:
-        table = self.through(table)
-        by_name = self.named and table.named
-        own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
-        loose = {
-            c: own[c] for f in self.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own
-        }
-        loose = {column: name for column, name in loose.items() if name in table.place}
-        found = table.kinds(loose.values()) if loose else {}
-        kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
-        known = self.with_kinds(kinds)
-        first = {
-            n: found[n] for n, f in known.features.items() if f.origin.kind == "nothing" and n in found and by_name
-        }
-        rest = {n: kind for n, kind in first.items() if kind not in OF_NUMBERS}
-        if not rest:
-            return known
-        new = inferred(table.only(rest), self.families, self.unseen, None)
-        return replace(known, features={**known.features, **new})
-
-    def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
-        loose = {name: f for name, f in self.features.items() if f.origin.kind in OF_NUMBERS}
-        was = {column: f for f in loose.values() for column in f.columns}
-        wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
-        if not any(_changes(was[column].origin, kind) for column, kind in wanted.items()):
-            return self
-        found = {name: feature for name, feature in self.features.items() if name not in loose}
-        for name, (family, columns, origin) in grouped(wanted, self.families, self.named).items():
-            before = was[columns[0]]
-            kept = before.columns == columns and not _changes(before.origin, origin.kind)
-            found[name] = before if kept else Feature(columns, family, origin)
-        return replace(self, features=in_place(found, self.names))
-
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
         """The features of which some cells are read as missing, and the known levels of their columns."""
@@ -218,8 +164,7 @@ class Schema:
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
-            schema = replace(self, names=table.names, features=self._bag(table.names))
-            return self.merged(schema), schema.read(table)[1]
+            return self.of_words(united(self.names, table.names)), self.of_words(table.names).read(table)[1]
         if learn:
             table = self._by_name(table, self.absent_when_learned, LET_JOIN)
         else:
@@ -236,8 +181,9 @@ class Schema:
         of_words = first.family.support.kind == "bag" and first.text is None
         return self.named and not others and of_words and first.columns == self.names
 
-    def _bag(self, words: Names) -> dict[Any, Feature]:
-        return {name: replace(feature, columns=words) for name, feature in self.features.items()}
+    def of_words(self, words: Names) -> Schema:
+        features = {name: replace(feature, columns=words) for name, feature in self.features.items()}
+        return replace(self, names=words, features=features)
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
         if table.names == self.names:
@@ -262,75 +208,12 @@ class Schema:
             warn(f"columns that were not fitted are ignored: {extra}")
         return table
 
-    def merged(self, other: Schema) -> Schema:
-        """Merge two schemas, with the levels and words of both. Both schemas must have the same columns, unless new
-        columns are allowed.
-        """
-        if self.all_words and other.all_words and self.names != other.names:
-            words = united(self.names, other.names)
-            mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
-            return mine.merged(theirs)
-        both, names = (self.features, other.features), self.names
-        for column in self.readings.keys() & other.readings.keys():
-            if (a := self.readings[column]) != (b := other.readings[column]):
-                raise ValueError(f"column {column!r}: the two models read it differently, as {a!r} and as {b!r}")
-        if self.columns == "grow":
-            both, names = _completed(*both), united(self.names, other.names)
-        if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
-            said = "the two models have different features; only one has {odd} ({join})"
-            raise RefusedError(said, odd=some(odd), join=LET_JOIN)
-        features: dict[Any, Feature] = {}
-        for name, mine in both[0].items():
-            theirs = both[1][name]
-            if mine.text and theirs.text:
-                mine, theirs = _with_words_of_both(mine, theirs)
-            for what in ("family", "text", "source", "columns", "cuts"):
-                a, b = getattr(mine, what), getattr(theirs, what)
-                if not same(a, b):
-                    cure = ""
-                    if what == "family" and (mine.tried or theirs.tried):
-                        cure = "; each chose by its own rows: fit one with classifier_.choice.features of the other"
-                    raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}{cure}")
-            if mine.levels is None:
-                features[name] = mine
-                continue
-            kinds = zip(mine.columns, mine.kinds, theirs.kinds, strict=False)
-            with about(f"feature {name!r}"):
-                kinds = tuple(require_one_kind(*both) for both in kinds)
-            levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
-            declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
-            features[name] = replace(mine, levels=levels, kinds=kinds, declared=declared)
-        if names != self.names:
-            features = in_place(features, names)
-        return replace(self, names=names, features=features, readings={**self.readings, **other.readings})
-
     def require_words(self) -> None:
         for feature in self.features.values():
             if feature.text is not None and not feature.columns:
                 raise ValueError(
                     f"column {feature.source[0]!r} holds no word in any row: leave it out, or {BY_CHARACTERS}"
                 )
-
-    def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop words and levels that no longer occur, and their statistics. With ``words=True``, drop words only.
-
-        A level is kept if the column's type, level order or prior names the level. If no level of a column occurs, all
-        levels are kept.
-        """
-        features, kept = dict(self.features), dict(statistics.features)
-        for name, feature in self.features.items():
-            if feature.text is not None and feature.text.grows:
-                used = kept[name].counts.any(0)
-                left = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
-                features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
-            elif feature.values and not words and not _has_place_for_each(feature.family):
-                used, named = kept[name].counts.any(0), {*feature.family.named_levels, UNSEEN}
-                levels = tuple(
-                    tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
-                    for own, here, of_type in zip(feature.levels, used, feature.declared, strict=True)
-                )
-                features[name], kept[name] = replace(feature, levels=levels), kept[name].with_levels(levels)
-        return replace(self, features=features), replace(statistics, features=kept)
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
@@ -386,58 +269,3 @@ class Schema:
 def _renamed(table: Table, names: Names) -> Table:
     frame = table.source.rename(columns=dict(zip(table.names, map(str, names), strict=True)))
     return replace(table, names=tuple(map(str, names)), source=frame)
-
-
-def _changes(origin: Origin, kind: OriginKind) -> bool:
-    return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")
-
-
-def _has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the level order has one entry per level; if so, no level may be removed."""
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
-
-
-# Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
-# bag has the count 0 in them. So what was learned before does not change.
-
-
-def _completed(
-    mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
-) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Add to each model the features and words of the other model; return the features of both models.
-
-    Raises
-    ------
-    ValueError
-        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
-        different columns.
-    """
-    a, b = dict(mine), dict(theirs)
-    for name in a.keys() & b.keys():
-        if a[name].columns == b[name].columns:
-            continue
-        if not a[name].family.support.kind == "bag" == b[name].family.support.kind:
-            raise ValueError(
-                f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
-                "columns of one feature are read together, so none can join it; give new columns a feature of their own"
-            )
-        a[name], b[name] = _with_words_of_both(a[name], b[name])
-    a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
-    owner: dict[Any, Any] = {}
-    for name, feature in a.items():
-        for column in feature.named:
-            if owner.setdefault(column, name) != name:
-                raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
-    return a, b
-
-
-def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
-    if mine.text and not mine.text.grows and mine.columns != theirs.columns:
-        raise ValueError(
-            f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
-            "Text(vocabulary=[...])"
-        )
-    words = united(mine.columns, theirs.columns)
-    return replace(mine, columns=words), replace(theirs, columns=words)

@@ -1,0 +1,189 @@
+"""How a schema changes with later rows, parts of a table, further models, and rows that are forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, in_place, require_one_kind
+from bayesnb.data.inferring import as_read, grouped, inferred, present, readings_in
+from bayesnb.data.schema import LET_JOIN, Schema
+from bayesnb.data.tables import Table
+from bayesnb.families.columns import united
+from bayesnb.families.family import Family
+from bayesnb.model import Statistics, about
+from bayesnb.priors import UNSEEN, Array
+from bayesnb.statistics.statistic import same
+from bayesnb.wording import RefusedError, some
+
+
+def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> Schema:
+    """Add the columns of ``table`` that are not in the schema, if new columns are allowed."""
+    if schema.columns == "fixed" or not table.named:
+        return schema
+    joined = {name: r for name, r in readings_in(table, features).items() if name not in {*schema.raw, *schema.names}}
+    table = table.through({**joined, **schema.readings})
+    new = set(table.names) - set(schema.names)
+    if not new:
+        return schema
+    if schema.all_words and not isinstance(features, Mapping):
+        return schema  # A new column is a new word.
+    specified = present(as_read(features, joined), table, schema.names)
+    found = inferred(table, specified, schema.unseen, weight, joined)
+    joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
+    return merged(schema, replace(schema, names=table.names, features=joining, readings=joined))
+
+
+def of_part(schema: Schema, table: Table) -> Schema:
+    """Adapt the inferred families to the values of a further part."""
+    table = schema.through(table)
+    by_name = schema.named and table.named
+    own = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
+    loose = {c: own[c] for f in schema.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own}
+    loose = {column: name for column, name in loose.items() if name in table.place}
+    found = table.kinds(loose.values()) if loose else {}
+    kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
+    known = with_kinds(schema, kinds)
+    first = {n: found[n] for n, f in known.features.items() if f.origin.kind == "nothing" and n in found and by_name}
+    rest = {n: kind for n, kind in first.items() if kind not in OF_NUMBERS}
+    if not rest:
+        return known
+    new = inferred(table.only(rest), schema.families, schema.unseen, None)
+    return replace(known, features={**known.features, **new})
+
+
+def with_kinds(schema: Schema, kinds: Mapping[Any, OriginKind]) -> Schema:
+    """Infer the families of columns of numbers again, from their ``kinds``."""
+    loose = {name: f for name, f in schema.features.items() if f.origin.kind in OF_NUMBERS}
+    was = {column: f for f in loose.values() for column in f.columns}
+    wanted = {column: kinds.get(column, was[column].origin.kind) for column in schema.names if column in was}
+    if not any(_changes(was[column].origin, kind) for column, kind in wanted.items()):
+        return schema
+    found = {name: feature for name, feature in schema.features.items() if name not in loose}
+    for name, (family, columns, origin) in grouped(wanted, schema.families, schema.named).items():
+        before = was[columns[0]]
+        kept = before.columns == columns and not _changes(before.origin, origin.kind)
+        found[name] = before if kept else Feature(columns, family, origin)
+    return replace(schema, features=in_place(found, schema.names))
+
+
+def _changes(origin: Origin, kind: OriginKind) -> bool:
+    return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")
+
+
+def merged(one: Schema, other: Schema) -> Schema:
+    """Merge two schemas, with the levels and words of both. Both schemas must have the same columns, unless new
+    columns are allowed.
+    """
+    if one.all_words and other.all_words and one.names != other.names:
+        words = united(one.names, other.names)
+        return merged(one.of_words(words), other.of_words(words))
+    both, names = (one.features, other.features), one.names
+    for column in one.readings.keys() & other.readings.keys():
+        if (a := one.readings[column]) != (b := other.readings[column]):
+            raise ValueError(f"column {column!r}: the two models read it differently, as {a!r} and as {b!r}")
+    if one.columns == "grow":
+        both, names = _completed(*both), united(one.names, other.names)
+    if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
+        said = "the two models have different features; only one has {odd} ({join})"
+        raise RefusedError(said, odd=some(odd), join=LET_JOIN)
+    features: dict[Any, Feature] = {}
+    for name, mine in both[0].items():
+        theirs = both[1][name]
+        if mine.text and theirs.text:
+            mine, theirs = _with_words_of_both(mine, theirs)
+        for what in ("family", "text", "source", "columns", "cuts"):
+            a, b = getattr(mine, what), getattr(theirs, what)
+            if not same(a, b):
+                cure = ""
+                if what == "family" and (mine.tried or theirs.tried):
+                    cure = "; each chose by its own rows: fit one with classifier_.choice.features of the other"
+                raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}{cure}")
+        if mine.levels is None:
+            features[name] = mine
+            continue
+        kinds = zip(mine.columns, mine.kinds, theirs.kinds, strict=False)
+        with about(f"feature {name!r}"):
+            kinds = tuple(require_one_kind(*both) for both in kinds)
+        levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
+        declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
+        features[name] = replace(mine, levels=levels, kinds=kinds, declared=declared)
+    if names != one.names:
+        features = in_place(features, names)
+    return replace(one, names=names, features=features, readings={**one.readings, **other.readings})
+
+
+# Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
+# bag has the count 0 in them. So what was learned before does not change.
+
+
+def _completed(
+    mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
+) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
+    """Add to each model the features and words of the other model; return the features of both models.
+
+    Raises
+    ------
+    ValueError
+        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
+        different columns.
+    """
+    a, b = dict(mine), dict(theirs)
+    for name in a.keys() & b.keys():
+        if a[name].columns == b[name].columns:
+            continue
+        if not a[name].family.support.kind == "bag" == b[name].family.support.kind:
+            raise ValueError(
+                f"feature {name!r} has the columns {list(a[name].columns)}, and then {list(b[name].columns)}: the "
+                "columns of one feature are read together, so none can join it; give new columns a feature of their own"
+            )
+        a[name], b[name] = _with_words_of_both(a[name], b[name])
+    a, b = a | {n: b[n] for n in b if n not in a}, b | {n: a[n] for n in a if n not in b}
+    owner: dict[Any, Any] = {}
+    for name, feature in a.items():
+        for column in feature.named:
+            if owner.setdefault(column, name) != name:
+                raise ValueError(f"column {column!r} is in feature {owner[column]!r}, and then in {name!r}")
+    return a, b
+
+
+def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
+    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
+    if mine.text and not mine.text.grows and mine.columns != theirs.columns:
+        raise ValueError(
+            f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
+            "Text(vocabulary=[...])"
+        )
+    words = united(mine.columns, theirs.columns)
+    return replace(mine, columns=words), replace(theirs, columns=words)
+
+
+def without_unused(schema: Schema, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
+    """Drop words and levels that no longer occur, and their statistics. With ``words=True``, drop words only.
+
+    A level is kept if the column's type, level order or prior names the level. If no level of a column occurs, all
+    levels are kept.
+    """
+    features, kept = dict(schema.features), dict(statistics.features)
+    for name, feature in schema.features.items():
+        if feature.text is not None and feature.text.grows:
+            used = kept[name].counts.any(0)
+            left = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
+            features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
+        elif feature.values and not words and not _has_place_for_each(feature.family):
+            used, named = kept[name].counts.any(0), {*feature.family.named_levels, UNSEEN}
+            levels = tuple(
+                tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
+                for own, here, of_type in zip(feature.levels, used, feature.declared, strict=True)
+            )
+            features[name], kept[name] = replace(feature, levels=levels), kept[name].with_levels(levels)
+    return replace(schema, features=features), replace(statistics, features=kept)
+
+
+def _has_place_for_each(family: Family) -> bool:
+    """Whether the prior or the level order has one entry per level; if so, no level may be removed."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)

@@ -106,12 +106,12 @@ class Learned:
 
 
 def schema_of(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
-    """The schema of a classifier, with the current setting of ``columns``."""
+    """The schema, with the current setting of ``columns``."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
 def counts_of(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
-    """The counts for the dependence in a classifier; empty without a dependence."""
+    """The counts for the dependence, if there is one."""
     if held is None or held.dependence is None or settings.dependence is None:
         return nothing(0 if held is None else len(held.classes))
     return held.dependence.statistics

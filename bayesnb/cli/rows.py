@@ -42,8 +42,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
     """A model and the name of its class column.
 
-    If ``absent`` is given, it replaces the model's ``absent`` setting. If ``target`` is given, it replaces the name of
-    the class column.
+    ``absent`` and ``target`` replace the settings of the model.
     """
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target

@@ -1,4 +1,4 @@
-"""How a schema changes with later rows, parts of a table, further models, and rows that are forgotten."""
+"""How a schema changes with later rows, parts, other models and forgotten rows."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas, with the levels and words of both. Both schemas must have the same columns, unless new
-    columns are allowed.
-    """
+    """Merge two schemas. Their columns must be the same, unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
@@ -123,14 +121,7 @@ def merged(one: Schema, other: Schema) -> Schema:
 def _completed(
     mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
 ) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Add to each model the features and words of the other model; return the features of both models.
-
-    Raises
-    ------
-    ValueError
-        If a column belongs to different features in the two models, or if a feature that is not a bag of words has
-        different columns.
-    """
+    """Add to each model the features and words of the other model; return the features of both models."""
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
         if a[name].columns == b[name].columns:

@@ -1,4 +1,4 @@
-"""Models compared on the same held-out rows: which one to recommend, and the comparison as tables and pictures."""
+"""Models compared on the same held-out rows."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def _cure(name: Any) -> Cure:
 def table_of(
     names: Iterable[Any], answers: Mapping[Any, Array], codes: Array, prob: float, notes: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """The table of :func:`compare_estimates`, with a row for each of ``names``."""
+    """The table of :func:`compare_estimates`."""
     lines = {name: _one(name, answers, codes, prob) if name in answers else {} for name in names}
     found = pd.DataFrame({name: line | {"note": notes.get(name, "")} for name, line in lines.items()}).T
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}

@@ -1,4 +1,4 @@
-"""The contributions of the prior and the columns of a row to the log-odds of two classes, and their distributions.
+"""The contributions of the values of a row to the log-odds of two classes.
 
 The words of a row share one θ, so their joint predictive is not a product over words. The part of the predictive that
 depends on the row's number of words is divided among the words in proportion to their counts.
@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.random import Generator
 from scipy import sparse
 from scipy.special import logsumexp
@@ -249,6 +250,12 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
         yield EDGES, _against(of_rest, a, b), DrawnLogOdds(_against(rest, a, b))
     of_draws = drawn.log_joint(data, n, common, offset=offset)
     yield TOTAL, _against(log_joint, a, b), DrawnLogOdds(_against(of_draws, a, b))
+
+
+def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
+    """Join the lines at the positions ``rest`` in one line."""
+    both = {"entry": f"({len(rest)} others)", "value": None, "missing": False, "lower": np.nan, "upper": np.nan}
+    return lines.iloc[rest[:1]].assign(**both, log_odds=lines["log_odds"].iloc[rest].sum())
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.inference.contributions import in_one
 from bayesnb.plots.panels import (
     AGAINST,
     FOR,
@@ -195,11 +196,7 @@ def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
         return lines
     order = lines.loc[columns, "log_odds"].abs().sort_values(ascending=False, kind="stable").index
     kept, rest = np.sort(order[: entries - 1]), order[entries - 1 :]
-    others = lines.loc[rest[:1]].assign(
-        entry=f"({len(rest)} others)", value=None, log_odds=lines.loc[rest, "log_odds"].sum(),
-        lower=np.nan, upper=np.nan, missing=False,
-    )  # fmt: skip
-    return pd.concat([lines.iloc[[0]], lines.loc[kept], others, lines.iloc[[-1]]], ignore_index=True)
+    return pd.concat([lines.iloc[[0]], lines.loc[kept], in_one(lines, rest), lines.iloc[[-1]]], ignore_index=True)
 
 
 def _entry(name: Any, value: Any, missing: bool) -> str:

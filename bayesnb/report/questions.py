@@ -20,7 +20,7 @@ from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
-from bayesnb.inference.contributions import AVERAGING, OFFSET
+from bayesnb.inference.contributions import AVERAGING, OFFSET, in_one
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import (
     Bars,
@@ -264,8 +264,4 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     if len(order) <= MOST_ENTRIES:
         return frame.iloc[[*order, len(order)]]
     kept, rest = order[: MOST_ENTRIES - 1], order[MOST_ENTRIES - 1 :]
-    others = frame.iloc[rest[:1]].set_axis([f"({len(rest)} others)"]).rename_axis(frame.index.name)
-    others = others.assign(
-        value=None, missing=False, log_odds=frame["log_odds"].iloc[rest].sum(), lower=np.nan, upper=np.nan
-    )
-    return pd.concat([frame.iloc[kept], others, frame.iloc[[-1]]])
+    return pd.concat([frame.iloc[kept], in_one(frame, rest).set_index("entry"), frame.iloc[[-1]]])

@@ -239,7 +239,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:
-    """Multiply all row weights by a factor between 0 and 1."""
+    """Multiply all row weights by a factor."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
     return believed(settings, before, Learned.by(settings, before) * factor)

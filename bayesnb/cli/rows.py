@@ -31,7 +31,7 @@ TEXTBOOK_ROWS = {
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """The estimator parameters, classifier and content hash of a model."""
+    """The parameters, classifier and hash of a model."""
     from bayesnb import learned
 
     if path == "-":

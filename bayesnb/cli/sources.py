@@ -209,8 +209,7 @@ def fitted(
     stderr.
 
     If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
-    gets the name of the table, its columns, the labels and all classes, and refuses a request that the table cannot
-    answer.
+    gets the table's name and columns, the labels and all classes, and may refuse the request.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema

@@ -969,11 +969,8 @@ def warn_of_unread(
     shown = texts[codes[np.flatnonzero(rows)[0]]]
     effect = "count as missing" if then == "missing" else "options that were not learned are ignored"
     effect += f": if it is one, write {cure}" if (cure := write(shown)) else ""
-    warn(
-        f"column {column!r}: {int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}, and "
-        f"{effect}",
-        UnreadCellWarning,
-    )
+    cells = f"{int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}"
+    warn(f"column {column!r}: {cells}, and {effect}", UnreadCellWarning)
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:

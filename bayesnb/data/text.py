@@ -80,11 +80,8 @@ def _warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
     held = np.array([*(str(text).strip() != "" for text in distinct), False])[codes]
     texts, without = int(held.sum()), int((held & ~some).sum())
     if 2 * without > texts > few:
-        warn(
-            f"column {column.name!r}: {without:,} of {texts:,} texts contain no {what}; for a script without spaces "
-            f"between words, {BY_CHARACTERS}",
-            NoKnownWordWarning,
-        )
+        said = f"column {column.name!r}: {without:,} of {texts:,} texts contain no {what}; for a script without spaces "
+        warn(f"{said}between words, {BY_CHARACTERS}", NoKnownWordWarning)
 
 
 BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'

@@ -377,10 +377,8 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
             "encoder had made them, and codes are read as measurements"
         )
     if said:
-        warn(
-            f"{'; '.join(said)}: fit the table as it was before; text and numbers are read as they are",
-            EncodedColumnsWarning,
-        )
+        cure = "fit the table as it was before; text and numbers are read as they are"
+        warn(f"{'; '.join(said)}: {cure}", EncodedColumnsWarning)
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:

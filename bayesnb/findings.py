@@ -342,8 +342,10 @@ def examine(
     if target is not None and target in frame.columns:
         found += [*_target(frame[target].dropna()), *_copies(whole, target)]
         without_use = {remark.column for remark in found if remark.drop}
-        numbers = [name for name in frame if name not in without_use and types.is_numeric_dtype(whole[name].dtype)]
-        numbers = {name: frame[name] for name in frame if name in numbers}
+        read = {name: frame[name] for name in frame if types.is_numeric_dtype(frame[name].dtype)}
+        read = {name: cells for name, cells in read.items() if name != target and name not in without_use}
+        found += _nearly_same(read)
+        numbers = {name: cells for name, cells in read.items() if types.is_numeric_dtype(whole[name].dtype)}
         found += _derived(numbers, {k: v for k, v in dates.items() if k not in without_use}, frame[target])
         gaps = list(_gaps_by_class(frame.assign(**kinds), target))
         # A column with one value may still be informative, because of which of its cells are missing.
@@ -525,7 +527,7 @@ def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     levels = held.value_counts()
     levels = levels[levels > 0]  # A categorical type has further levels, which other rows may hold.
     if len(levels) == 1:
-        yield Remark(name, f"constant: every value is {_short(levels.index[0])}", drop=True)
+        yield Remark(name, f"constant: every value is {_short(levels.index[0])}", drop=len(values) > 1)
         return
     if types.is_bool_dtype(held):
         return
@@ -581,7 +583,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         yield joined
         return
     key, bag = looks_like_identifier(k, n), Cure("features", "Text", name)
-    if not key and (k < MANY_LEVELS or once < k / 2):
+    of_key = named_as_key(name) and n < 10 * k
+    if not key and (k < MANY_LEVELS or (once < k / 2 and not of_key)):
         return
     said = "{k} levels, {once} of them seen once"
     if key:
@@ -647,11 +650,14 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         if high - low == n - 1 or named_as_key(name):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True, asks=True)
             return
-    if whole and n >= 100 and 2 * k > n and (named_as_key(name) or WEIGHTS.search(str(name))):
+    # Weights of rows are often divided by their mean.
+    weights = WEIGHTS.search(str(name)) and (whole or (k > 20 and low > 0 and 0.5 < held.mean() < 2))
+    if n >= 100 and (weights or (whole and named_as_key(name))) and (2 * k > n or not whole):
         options = "--drop {0}, or --weight {0}".format(shlex.quote(str(name)))
         cures = Spelled("leave it out, or pass it as sample_weight", options)
-        said = Message("{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}",
-                       k=k, n=n, cures=cures)  # fmt: skip
+        said = Message("{k:,} different {numbers} in {n:,} rows: {kind}? {cures}", k=k, n=n, cures=cures,
+                       numbers="whole numbers" if whole else "numbers around 1",
+                       kind="an identifier, or a weight" if whole else "a weight of the row")  # fmt: skip
         yield Remark(name, said, asks=True)
     for value in SENTINELS:
         share = float((held == value).mean())
@@ -669,6 +675,11 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             yield Remark(name, said, far, option=("--na", f"{name}={value}"))
         if far:
             return
+    zeros, least = float((held == 0).mean()), held[held > 0].min()
+    if low == 0 and k > 20 and zeros > 0.01 and least > 0.2 * high:
+        said = Message("{share} are 0, and the smallest other value is {least:g}: if 0 means missing, {na}",
+                       share=_percent(zeros), least=least, na=missing_in(name, 0, False))  # fmt: skip
+        yield Remark(name, said)
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
     if short and (order := improving.best_in_order(held, labels)):
         said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
@@ -691,7 +702,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     elif whole and 0 <= low <= 3 and k > 10 and (family := improving.better_counted(held, labels)):
         said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
         yield Remark.of_family(name, family, said, low=low, high=high)
-    elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
+    elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > 2):
         yield Remark.of_family(name, "Hurdle", "{share} are 0, the others positive: {cure}", share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > 2:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
@@ -724,6 +735,7 @@ def _missing(marks: Mapping[str, int], rows: int) -> str:
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     first: dict[bytes, Any] = {}
+    labelled = target is not None and target in frame.columns
     for name in sorted(frame.columns, key=lambda name: name != target):
         codes, levels = pd.factorize(frame[name])
         if len(levels) < 2 or len(frame) < 10 or (len(levels) > 0.8 * len(frame) and name != target):
@@ -731,7 +743,22 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         earlier = first.setdefault(codes.tobytes(), name)
         if earlier is not name:
             same = f"the same as column {earlier!r}, so its evidence would count twice"
-            yield Remark(name, TELLS_ALL if earlier == target else same, True, True)
+            # Without a target, either column may be the class.
+            same += "" if labelled else ": leave one of them out, unless it is the class"
+            yield Remark(name, TELLS_ALL if earlier == target else same, True, labelled)
+
+
+def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
+    """Columns that hold nearly the same as an earlier column, such as rounded amounts or another unit."""
+    x = pd.DataFrame(numbers)
+    alike = np.tril(x.corr(min_periods=10).abs().to_numpy() > NEARLY, -1)
+    for k in np.flatnonzero(alike.any(axis=1)):
+        said = f"nearly proportional to column {x.columns[alike[k].argmax()]!r}"
+        yield Remark(x.columns[k], f"{said}, so its evidence counts twice unless dependence is learned")
+
+
+NEARLY = 0.999
+"""Correlation from which two columns are said to hold nearly the same."""
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

@@ -300,6 +300,9 @@ def require_whole(least: int, **values: Any) -> None:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
 
 
+UNFITTED = "columns that were not fitted are ignored: "
+
+
 def some(names: Iterable[Any], most: int = 12) -> str:
     """The first names, and the number of the others."""
     every = list(names)

@@ -152,7 +152,7 @@ def test_a_table_without_rows_or_columns_and_an_array_of_other_than_two_dimensio
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        ([1.0, -1.0, 1.0, 1.0], ("Negative values", "sample_weight")),
+        ([1.0, -1.0, 1.0, 1.0], ("sample_weight is -1 in row 1", "0 or more")),
         ([1.0, np.nan, 1.0, 1.0], ("sample_weight", "NaN")),
         ([1.0, np.inf, 1.0, 1.0], ("sample_weight", "infinity")),
         ([1.0, 1.0], ("sample_weight", "(2,)", "(4,)")),

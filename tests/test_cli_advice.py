@@ -332,7 +332,7 @@ def test_a_column_that_was_not_fitted_is_mentioned_as_in_python(run):
     assert run("fit", "t.csv", "--target", "y", "--drop", "id", "--dependence", "none", "-o", "m.bayesnb")[0] == 0
     assert "not fitted" not in run("predict", "m.bayesnb", "t.csv")[2]
     table.assign(new=1).to_csv("t.csv", index=False)
-    assert "columns that were not fitted are ignored: 'new'" in run("predict", "m.bayesnb", "t.csv")[2]
+    assert "columns that were not fitted are ignored: ['new']" in run("predict", "m.bayesnb", "t.csv")[2]
     assert "not fitted" not in run("predict", "m.bayesnb", "t.csv", "--keep", "new")[2]
     # The weights were used, not fitted.
     weighted = ("fit", "t.csv", "--target", "y", "--drop", "id", "--weight", "new", "--dependence", "none")

@@ -349,7 +349,7 @@ def answered():
         "sown": ([f"2024-{a:02d}-{b:02d}" for a, b in zip(months, days, strict=True)], "read as days", "date:month"),
         "cut": ([f"{a:02d}/{b:02d}/2024" for a, b in zip(months, days, strict=True)], "open", "date:elapsed,mdy"),
         "clock": ([f"{a:02d}:{b:02d}" for a, b in zip(months, days, strict=True)], "times of day", "categorical"),
-        "price": ([f"{v} €" for v in crp], "numbers in €", "categorical"),
+        "price": ([f"{v} €" for v in np.roll(crp, 7)], "numbers in €", "categorical"),
         "share": ([f"{v} %" for v in crp[::-1]], "percent signs", "log-normal"),
         "crp": ([f"{v}" if v > 5 else "<5" for v in crp], "a column of kinds", "bounded"),
         "bounds": ([f"{v}" if v > 5 else f"<{v}" for v in crp], "all read as levels", "bounded"),
@@ -415,3 +415,33 @@ def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_
     assert families == {"weeds": "NegativeBinomial", "code": "Categorical", "amount": "LogNormal"}
     assert "which predict better as counts" in found.table.set_index("column").loc["weeds", "finding"]
     assert {"score", "noise"} <= {*found.table["column"]}
+
+
+def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
+    rng = np.random.default_rng(0)
+    n = 600
+    amount = rng.lognormal(8, 1, n).round(2)
+    frame = pd.DataFrame({
+        "amount": amount, "in thousands": (amount / 1000).round(1),
+        "age": np.where(rng.random(n) < 0.1, 0, rng.integers(18, 85, n)),
+        "weight": rng.choice(np.arange(50, 200) / 100, n), "weight of the case": rng.normal(70, 9, n),
+        "policy id": [f"P{k}" for k in rng.integers(0, 250, n)], "town": [f"T{k}" for k in rng.integers(0, 250, n)],
+        "size": rng.normal(size=n), "y": rng.choice(["a", "b"], n),
+    })  # fmt: skip
+    found = nb.inspect(frame, "y")
+    said = dict(zip(found.table["column"], found.table["finding"], strict=True))
+    assert "nearly proportional to column 'amount'" in " ".join(found.table["finding"])
+    assert "are 0, and the smallest other value is 18" in said["age"]
+    assert "a weight of the row?" in said["weight"]
+    assert "levels" in said["policy id"]
+    assert not {"weight of the case", "size"} & {*found.table["column"]}
+    assert not found.drop
+
+
+def test_of_two_equal_columns_none_is_left_out_while_the_class_is_unknown_and_one_row_leaves_no_column_out():
+    frame = pd.DataFrame({"x": np.arange(40.0) % 7, "decision": ["paid", "denied"] * 20, "y": ["a", "b"] * 20})
+    assert nb.inspect(frame, "y").drop == ["decision"]
+    without = nb.inspect(frame)
+    assert not without.drop
+    assert "leave one of them out, unless it is the class" in str(without)
+    assert not nb.inspect(frame[:1], "y").drop

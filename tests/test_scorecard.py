@@ -314,6 +314,17 @@ def test_an_infinite_log_loss_is_credibly_worse():
     assert not {"mean", "predictive"} & {*found.worse}
 
 
+def test_learned_rows_do_not_show_that_a_model_is_underconfident():
+    X, y = np.array([[f"level {k}"] for k in range(60)]), np.arange(60) % 2  # Smoothing gives each row 2/3.
+    clf = BayesianNB(Categorical()).fit(X, y)
+    for rows in (slice(None), slice(0, 30)):
+        card = scorecard(clf, X[rows], y[rows], cv=None)
+        learned = card.how == HeldOut("learned")
+        assert learned == (rows == slice(None))
+        assert card.confidence == ("" if learned else "underconfident")
+        assert ("these rows do not show whether it is underconfident" in card.sentence) == learned
+
+
 def test_a_model_that_is_right_everywhere_and_says_so_is_as_sure_as_rows_can_tell():
     x = np.arange(200) % 2
     card = scorecard(BayesianNB().fit({"x": 100.0 * x}, x), {"x": 100.0 * x}, x, cv=None)

@@ -15,7 +15,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import Message, meant, some
+from bayesnb.wording import UNFITTED, Message, meant, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,8 +157,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     new = [name for name in found.names if name not in known]
     # If a fitted column is absent, the error about it names the columns.
     if new and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
-        more = f" and {len(new) - 5:,} more" if len(new) > 5 else ""
-        warn(f"columns that were not fitted are ignored: {', '.join(map(repr, new[:5]))}{more}")
+        warn(UNFITTED + some(new, 5))
     return replace(found, settings=Settings(drop=left_out))
 
 

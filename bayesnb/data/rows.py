@@ -61,7 +61,9 @@ class TrainingRows:
             from sklearn.utils.validation import _check_sample_weight
 
             weight = as_objects(sample_weight)
-            weight = _check_sample_weight(weight, target.codes, dtype=np.float64, ensure_non_negative=True)
+            weight = _check_sample_weight(weight, target.codes, dtype=np.float64)
+            if len(wrong := np.flatnonzero(weight < 0)):
+                raise ValueError(f"sample_weight is {weight[wrong[0]]:g} in row {wrong[0]}: give weights of 0 or more")
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
         if shares is None:

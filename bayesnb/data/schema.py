@@ -30,7 +30,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
 from bayesnb.priors import Array
 from bayesnb.priors.class_prior import LabelPrior, WithUnknown
-from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, warn
+from bayesnb.wording import UNFITTED, Cure, Message, RefusedError, meant, require_choice, some, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
@@ -205,7 +205,7 @@ class Schema:
                 hint=meant(missing[0], extra),
             )
         if extra:
-            warn(f"columns that were not fitted are ignored: {extra}")
+            warn(UNFITTED + some(extra))
         return table
 
     def require_words(self) -> None:

@@ -123,12 +123,21 @@ class Scorecard:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
         The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
-        expected accuracy is compared with the interval of the observed accuracy.
+        expected accuracy is compared with the interval of the observed accuracy. Learned rows, which are predicted
+        better than new ones, never show that a model is underconfident.
         """
-        if self._unexpected_loss:
-            return "overconfident" if self._unexpected_loss > 0 else "underconfident"
+        found = self._apart
+        return "overconfident" if found > 0 else "underconfident" if found and not self._learned else ""
+
+    @property
+    def _apart(self) -> int:
+        """1 if the model expects better scores than observed, -1 if worse, and 0 if the two agree."""
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
-        return "overconfident" if claimed > upper else "underconfident" if claimed < lower else ""
+        return self._unexpected_loss or int(claimed > upper) - int(claimed < lower)
+
+    @property
+    def _learned(self) -> bool:
+        return self.how is not None and self.how.by == "learned"
 
     @property
     def _unexpected_loss(self) -> int:
@@ -144,7 +153,8 @@ class Scorecard:
         by = "" if self._unexpected_loss else "by its accuracy, "
         verdict = Message("{by}it is {confidence}", by=by, confidence=self.confidence)
         if not self.confidence:
-            verdict = Message("its confidence agrees with these rows")
+            unknown = "these rows do not show whether it is underconfident"
+            verdict = Message(unknown if self._apart else "its confidence agrees with these rows")
         elif self.cure and self.confidence == "overconfident":
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
@@ -156,7 +166,7 @@ class Scorecard:
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
             "model expected {claimed}: {verdict}. {beside}{unknown}",
-            learned=LEARNED_ROWS if self.how is not None and self.how.by == "learned" else "",
+            learned=LEARNED_ROWS if self._learned else "",
             right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
             largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
             upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, unknown=self._unknown,

@@ -749,7 +749,7 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
-    """Columns that hold nearly the same as an earlier column, such as rounded amounts or another unit."""
+    # For example, rounded amounts, or the same length in another unit.
     x = pd.DataFrame(numbers)
     alike = np.tril(x.corr(min_periods=10).abs().to_numpy() > NEARLY, -1)
     for k in np.flatnonzero(alike.any(axis=1)):
@@ -762,7 +762,6 @@ NEARLY = 0.999
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Rows that repeat an earlier row in all columns, although independent rows are hardly ever equal."""
     # The expected number of equal pairs is computed as if columns were independent. Dependent columns are equal more
     # often, so more than half of the values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):
@@ -777,7 +776,6 @@ def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns whose fraction of missing cells depends on the class."""
     # The log Bayes factor of one missingness probability per class against a common one, each with a uniform prior.
     from scipy.special import betaln
 

@@ -67,7 +67,6 @@ def _write(frames: Iterable[pd.DataFrame], output: str) -> int:
 
 
 def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Format the predicted probabilities as text with ``digits`` significant digits."""
     probabilities = frame.columns[frame.columns.get_loc("prediction") + 1 :]
     return frame.assign(**{name: [f"{p:.{digits}g}" for p in frame[name]] for name in probabilities})
 

@@ -169,7 +169,6 @@ def looks_like_identifier(levels: int, rows: float) -> bool:
 
 
 def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:
-    """Warnings about identifiers and about mostly numeric columns read as levels."""
     for name, feature in schema.features.items():
         kind, counts = feature.origin.kind, statistics.features[name].counts.sum(0) if feature.values else ()
         for (column, levels), of_levels in zip(feature.values.items(), counts, strict=True):

@@ -135,7 +135,6 @@ def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple
 
 
 def _upper(bounds: Bounds) -> Array:
-    """Upper probabilities, (row, class)."""
     # At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. This derivative
     # decreases in t_k, so bisection finds each t_k from μ. The slope of the objective along t_c = 1 - Σ t_k grows with
     # μ, so bisection finds μ too.
@@ -166,7 +165,6 @@ def _upper(bounds: Bounds) -> Array:
 
 
 def _lower(bounds: Bounds) -> Array:
-    """Lower probabilities, (row, class)."""
     # For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing,
     # exchange shares between pairs of classes until the objective stops increasing. Start from the best point of the
     # search, and from equal shares.

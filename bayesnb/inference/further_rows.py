@@ -208,7 +208,7 @@ def worth_of_rows(
 
 
 def _law(labels: Labels, rng: Generator) -> Array:
-    """Bayesian bootstrap probabilities of the learned rows (Rubin 1981)."""
+    # The Bayesian bootstrap (Rubin 1981).
     return rng.dirichlet(np.ones(len(labels)))
 
 

@@ -48,7 +48,6 @@ class Asked[**P, R](Protocol):
 
 
 def _sentence(found: Any) -> str | Message:
-    """The answer in words."""
     if hasattr(found, "attrs"):
         return found.attrs.get("says", "")
     return getattr(found, "finding", "" if isinstance(found, Mapping) else str(found))

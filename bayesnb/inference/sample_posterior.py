@@ -148,7 +148,7 @@ def sample_posterior(
 
 @dataclass(frozen=True, eq=False)
 class _Draws:
-    """What was asked for: the sampler, and the number of its draws and chains."""
+    """The sampler, and the number of its draws and chains."""
 
     classifier: Classifier
     draws: int

@@ -131,7 +131,7 @@ class Scorecard:
 
     @property
     def _apart(self) -> int:
-        """1 if the model expects better scores than observed, -1 if worse, and 0 if the two agree."""
+        """1 if the model is overconfident, -1 if underconfident, otherwise 0."""
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return self._unexpected_loss or int(claimed > upper) - int(claimed < lower)
 

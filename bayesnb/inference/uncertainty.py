@@ -135,7 +135,6 @@ def uncertainty(
 
 
 def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:
-    """For each ``novelty``, the share of learned rows (by weight) whose leave-one-out novelty is lower."""
     left_out = -logsumexp(classifier.with_estimate("predictive").log_left_out(X, y, sample_weight)[0], axis=1)
     weight = np.ones(len(left_out)) if sample_weight is None else np.asarray(sample_weight, float)
     order = np.argsort(left_out)

@@ -53,7 +53,6 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
 
 
 def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
-    """``_gamma_ratio`` in numpy."""
     a, log_a, rest = np.moveaxis(a, -1, 0)
     z = start = a + s
     product, first, second = np.ones(z.shape), np.zeros(z.shape), np.zeros(z.shape)

@@ -198,7 +198,6 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 
 @loop
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
-    """Write :func:`intervals` to ``found``."""
     # Each number is compared with all edges. For about 60 edges, this takes a fifth of the time of a binary search.
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):

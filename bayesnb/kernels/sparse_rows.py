@@ -17,7 +17,7 @@ FACTORIALS = 1024
 
 
 def stored_cuts(x: Any) -> list[slice]:
-    """Divide the rows of a sparse matrix into blocks, which are small enough to occupy all threads equally long."""
+    """Divide the rows of a sparse matrix into small blocks, so that all threads finish together."""
     return blocks.cuts(x.shape[0], 8 * (x.nnz // max(1, x.shape[0])))
 
 
@@ -119,7 +119,6 @@ def _rising_own(
 
 @loop
 def _log_rising(a: float, t: float) -> float:
-    """:func:`bayesnb.numerics.log_rising` in a loop."""
     if t == 0.0:
         return 0.0
     z = a + t

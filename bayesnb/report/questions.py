@@ -220,7 +220,6 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def _oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Explain a row's contributions that are infinite or outside their intervals."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():

@@ -66,7 +66,7 @@ def page_as(title: str, about: str, sections: Sequence[Section], format: str, fo
 
 
 def _name(text: Any) -> str:
-    """Convert a name to HTML; lines may end after underscores."""
+    # Lines may end after underscores.
     from markupsafe import Markup, escape
 
     return Markup(str(escape(one_line(text))).replace("_", "_<wbr>"))

@@ -362,10 +362,7 @@ def _relative(x: Array, mean: Array) -> Array:
 
 
 def _resolved(log_moments: Array, n_draws: int) -> Array:
-    """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
-
-    The skewness of the averaged quantity must be far smaller than √draws.
-    """
+    # The average is nearly Normal only if the skewness of the averaged quantity is far smaller than √draws.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)
         variance = m2 - 1

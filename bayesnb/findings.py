@@ -326,6 +326,9 @@ def examine(
     ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose categorical
     types declare their levels.
     """
+    for name, cells in frame.items():
+        if cells.dtype == object and any(type(value).__hash__ is None for value in cells):
+            _ = Column(name, cells).kind  # Raises the error of a fit: lists and the like are no values.
     frame = looked_at(frame, LOOKED_AT)
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]

@@ -312,6 +312,11 @@ def test_a_column_whose_name_has_a_unit_is_meant_by_its_bare_name(run):
         code, _, err = run("fit", "t.csv", "--target", "y", option, "-o", "m.bayesnb")
         assert code != 0
         assert f"did you mean '{meant}'?" in err
+    for option in ("--na", "--keep-na"):
+        err = run("inspect", "t.csv", "--target", "y", option, "TKM=9")[2]
+        assert f"{option} TKM=9: no column is called 'TKM'; did you mean {option} 'TKM [g]=9'?" in err
+        for text in ("TKM [g]=9", "k=9", "9"):
+            assert "did you mean" not in run("inspect", "t.csv", "--target", "y", option, text)[2]
     # Two names begin with N: which one is meant is not known.
     assert wording.meant("N", ["N (kg/ha)", "N (g/l)", "pH"]) == ""
 

@@ -445,3 +445,11 @@ def test_of_two_equal_columns_none_is_left_out_while_the_class_is_unknown_and_on
     assert not without.drop
     assert "leave one of them out, unless it is the class" in str(without)
     assert not nb.inspect(frame[:1], "y").drop
+
+
+@pytest.mark.parametrize("cell", [[1], {"a": 1}, {1, 2}, np.array([1, 2])], ids=["list", "dict", "set", "array"])
+def test_cells_that_are_no_values_are_refused_with_the_column_as_by_a_fit(cell):
+    said = f"column 'tags' holds .* of type {type(cell).__name__}.*leave the column out"
+    for ask in (nb.inspect, nb.BayesianNB().fit):
+        with pytest.raises(TypeError, match=said):
+            ask(pd.DataFrame({"x": [1.0, 2.0], "tags": [cell, None]}), ["a", "b"])

@@ -15,7 +15,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import UNFITTED, Message, meant, some
+from bayesnb.wording import UNFITTED, Message, meant, nearest, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,6 +184,12 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     for column in settings.drop:
         found.require(column, "--drop")
     found.require(settings.weight, "--weight")
+    for option, mark in [("--na", mark) for mark in format.na] + [("--keep-na", mark) for mark in format.keep_na]:
+        column, _, text = mark.rpartition("=")
+        named = any(mark.startswith(f"{name}=") for name in found.names)
+        if column and not named and (close := nearest(column, found.names)):
+            cure = f"{option} {shlex.quote(f'{close}={text}')}"
+            warn(f"{option} {mark}: no column is called {column!r}; did you mean {cure}?")
     return found
 
 

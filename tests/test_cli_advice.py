@@ -317,6 +317,11 @@ def test_a_column_whose_name_has_a_unit_is_meant_by_its_bare_name(run):
         assert f"{option} TKM=9: no column is called 'TKM'; did you mean {option} 'TKM [g]=9'?" in err
         for text in ("TKM [g]=9", "k=9", "9"):
             assert "did you mean" not in run("inspect", "t.csv", "--target", "y", option, text)[2]
+        run("fit", "t.csv", "--target", "y", option, "TKM [g]=9", "--drop", "TKM [g]", "-o", f"{option}.bayesnb")
+        table.rename(columns={"TKM [g]": "TKM"}).to_csv("new.csv", index=False)
+        code, _, err = run("predict", f"./{option}.bayesnb", "new.csv")
+        assert code == 0
+        assert "did you mean" not in err
     # Two names begin with N: which one is meant is not known.
     assert wording.meant("N", ["N (kg/ha)", "N (g/l)", "pH"]) == ""
 

@@ -752,9 +752,13 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
-    # For example, rounded amounts, or the same length in another unit.
-    x = pd.DataFrame(numbers)
-    alike = np.tril(x.corr(min_periods=10).abs().to_numpy() > NEARLY, -1)
+    # For example, rounded amounts, or the same length in another unit. Missing values count as the mean.
+    x = {name: cells.to_numpy(float, na_value=np.nan) for name, cells in numbers.items()}
+    x = looked_at(pd.DataFrame(x), MOST_ROWS)
+    away = (x - x.mean()).fillna(0.0).to_numpy()
+    with np.errstate(all="ignore"):
+        away = away / np.sqrt((away**2).sum(axis=0))
+        alike = np.tril(np.abs(away.T @ away) > NEARLY, -1)
     for k in np.flatnonzero(alike.any(axis=1)):
         said = f"nearly proportional to column {x.columns[alike[k].argmax()]!r}"
         yield Remark(x.columns[k], f"{said}, so its evidence counts twice unless dependence is learned")

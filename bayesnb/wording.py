@@ -304,7 +304,7 @@ UNFITTED = "columns that were not fitted are ignored: "
 
 
 def some(names: Iterable[Any], most: int = 12) -> str:
-    """The first names, and the number of the others."""
+    """The first ``most`` of ``names``, and how many remain."""
     every = list(names)
     return f"{every[:most]}" + f" and {len(every) - most:,} more" * (len(every) > most)
 

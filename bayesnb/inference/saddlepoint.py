@@ -165,7 +165,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """The arrays p = P(log-odds < z), z = N'(t), N''(t) and dz / dΦ⁻¹(p)."""
+        """At z = N'(t): p = P(log-odds < z), z, N''(t) and dz / dΦ⁻¹(p)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)

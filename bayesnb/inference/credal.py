@@ -424,7 +424,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable with its own concentration at its upper bound and all others at their lower bounds."""
+    """A level is most probable at the upper bound of its concentration and the lower bounds of all others."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

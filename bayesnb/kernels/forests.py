@@ -99,9 +99,8 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
     whose edge i → j replaces the path i → k → j through node k. Their parent is k. The nodes below S are S and its
     descendants. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. This rule
-    follows from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. The
-    products ∏_{i ∈ S} w_kj(i) / e^t, summed over all such choices, equal the sum of w_kj / e^t over nodes j not below
-    S.
+    follows from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed
+    over all such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """``given``, and the recommended families of further columns, as on the command line."""
+    """Add the recommended families to ``given``, spelled as on the command line; a stated family stays."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:

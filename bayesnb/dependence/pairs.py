@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Counts of the cells that the first ``steps`` refinements make."""
+        """Sum ``counts`` within each coarse cell, after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim

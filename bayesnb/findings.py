@@ -760,7 +760,7 @@ def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
         away = away / np.sqrt((away**2).sum(axis=0))
         alike = np.tril(np.abs(away.T @ away) > NEARLY, -1)
     for k in np.flatnonzero(alike.any(axis=1)):
-        said = f"nearly proportional to column {x.columns[alike[k].argmax()]!r}"
+        said = f"nearly a linear function of column {x.columns[alike[k].argmax()]!r}"
         yield Remark(x.columns[k], f"{said}, so its evidence counts twice unless dependence is learned")
 
 

@@ -262,21 +262,19 @@ def test_the_rows_of_mixed_tables_say_the_same_however_numbers_are_stored():
         assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", ">i4", "float64"])
-@pytest.mark.parametrize(
-    "labels", [(0, 1), (3, 4, 9), (0, 100, 127), (-128, -5, 127), (2**63, 2**63 + 1), (-(2**63), 2**62)]
-)
-def test_whole_numbers_as_classes_are_the_same_whatever_their_type_and_distance(labels, dtype):
-    own = np.array(labels, object)
-    if dtype == "float64" and own.astype(float).astype(object).tolist() != list(labels):
-        return
-    try:
-        own = own.astype(dtype)
-    except OverflowError:
-        return
-    if own.astype(object).tolist() != list(labels):
-        return
-    rng = np.random.default_rng(0)
+SMALL = [(0, 1), (3, 4, 9), (0, 100, 127)]
+WHOLE = dict.fromkeys(["int8", "uint8", "int64", "uint64", ">i4", "float64"], SMALL) | {
+    "int8": [*SMALL, (-128, -5, 127)],
+    "int64": [*SMALL, (-128, -5, 127), (-(2**63), 2**62)],
+    "uint64": [*SMALL, (2**63, 2**63 + 1)],
+    ">i4": [*SMALL, (-(2**31), 2**31 - 1)],
+    "float64": [*SMALL, (-128, -5, 127), (-(2**63), 2**62)],
+}
+
+
+@pytest.mark.parametrize(("dtype", "labels"), [(dtype, labels) for dtype, each in WHOLE.items() for labels in each])
+def test_whole_numbers_as_classes_are_the_same_whatever_their_type_and_distance(dtype, labels):
+    own, rng = np.array(labels, dtype), np.random.default_rng(0)
     for n in (9, 400):
         codes = rng.integers(len(labels), size=n) % n
         codes[: len(labels)] = np.arange(len(labels))

@@ -430,7 +430,7 @@ def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_b
     })  # fmt: skip
     found = nb.inspect(frame, "y")
     said = dict(zip(found.table["column"], found.table["finding"], strict=True))
-    assert "nearly proportional to column 'amount'" in " ".join(found.table["finding"])
+    assert "nearly a linear function of column 'amount'" in " ".join(found.table["finding"])
     assert "are 0, and the smallest other value is 18" in said["age"]
     assert "a weight of the row?" in said["weight"]
     assert "levels" in said["policy id"]

@@ -169,8 +169,7 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     from bayesnb.data.readers import Source
 
     # Without settings, markers come from a model, and may be of a column that the table need not have.
-    marks = [] if settings is None else [("--na", mark) for mark in format.na]
-    marks += [] if settings is None else [("--keep-na", mark) for mark in format.keep_na]
+    asked = {} if settings is None else {"--na": format.na, "--keep-na": format.keep_na}
     settings = settings or Settings()
     if data == "-":
         require_stdin()
@@ -187,7 +186,7 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     for column in settings.drop:
         found.require(column, "--drop")
     found.require(settings.weight, "--weight")
-    for option, mark in marks:
+    for option, mark in ((option, mark) for option, marks in asked.items() for mark in marks):
         column, _, text = mark.rpartition("=")
         named = any(mark.startswith(f"{name}=") for name in found.names)
         if column and not named and (close := nearest(column, found.names)):

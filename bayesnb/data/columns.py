@@ -252,14 +252,13 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
-    if cells.dtype.kind in "iu" and (span := int(cells.max(initial=0)) - (low := int(cells.min(initial=0)))) < len(
-        cells
-    ):
-        # Counting is faster than hashing.
-        places = np.subtract(cells, low, dtype=np.intp, casting="unsafe")
-        there = sums.counts(places, span + 1) > 0
-        codes = places if there.all() else (np.cumsum(there) - 1)[places]
-        return codes, (np.flatnonzero(there) + low).astype(cells.dtype)
+    if cells.dtype.kind in "iu":
+        low, high = int(cells.min(initial=0)), int(cells.max(initial=0))
+        if high - low < len(cells):  # Counting is then faster than hashing.
+            places = np.subtract(cells, low, dtype=np.intp, casting="unsafe")
+            there = sums.counts(places, high - low + 1) > 0
+            codes = places if there.all() else (np.cumsum(there) - 1)[places]
+            return codes, (np.flatnonzero(there) + low).astype(cells.dtype)
     codes, distinct = pd.factorize(cells)
     return codes, np.asarray(distinct).astype(cells.dtype, copy=False)
 

@@ -224,7 +224,8 @@ def _resolve(table: Table, column: Any) -> Any:
         return table.names[column]
     raise ValueError(
         f"features names column {column!r}, which the table does not have beside its class; the columns are "
-        f"{some(table.names)}" + meant(column, table.names)
+        + some(table.names)
+        + meant(column, table.names)
     )
 
 

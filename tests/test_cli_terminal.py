@@ -238,6 +238,32 @@ def test_jobs_that_take_long_show_bars_on_a_terminal_which_are_removed_and_chang
     assert not progress._TERMINAL.jobs
 
 
+@pytest.mark.parametrize(
+    ("question", "job"),
+    {
+        "estimate-class-prior": "sampling class frequencies",
+        "fill-in": "filling in cells",
+        "label-next": "choosing rows",
+        "loo": "leaving rows out",
+        "predict-interval": "evaluating posterior draws",
+        "uncertainty": "evaluating posterior draws",
+    }.items(),
+)
+def test_each_question_that_can_take_long_shows_a_bar(question, job, tmp_path, monkeypatch):
+    X, y = datasets.play_tennis()
+    X.assign(play=y, wind=[*X["wind"][1:], ""]).to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm")
+    shown_on_a_terminal(
+        ["fit", "t.csv", "--target", "play", "--dependence", "weighted", "-o", "m.bayesnb"], monkeypatch
+    )
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    shown = shown_on_a_terminal(["ask", question, "m.bayesnb", "t.csv"], monkeypatch)
+    assert job in shown
+    assert not progress._TERMINAL.jobs
+
+
 def test_bars_on_stderr_leave_a_pipe_alone_and_a_pipe_gets_no_bars(capfd, table, model, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")

@@ -21,6 +21,7 @@ from bayesnb.kernels.blocks import one_thread_each, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
+from bayesnb.progress import counted
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure
 
@@ -134,7 +135,7 @@ class Dependence:
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
-        for cut in terms.in_blocks(n_rows, n_classes, self.exponents.layout.terms):
+        for cut in counted("predicting", terms.in_blocks(n_rows, n_classes, self.exponents.layout.terms), "parts"):
             part, n = part_of(data, cut), cut.stop - cut.start
             if theta is None:
                 asked = terms_of(self.terms, self.spec, posterior, part, n)
@@ -152,7 +153,8 @@ class Dependence:
         """log p(c | x_i, D without row i) of learned rows, (row, class), with fixed exponents."""
         prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
-        for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
+        cuts = terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms)
+        for cut in counted("leaving rows out", cuts, "parts"):
             part, own = part_of(data, cut), labels[cut]
             asked = terms_of(self.terms, self.spec, posterior, part, own)
             found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.alike(part, len(own)))
@@ -270,12 +272,12 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
-def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
+def alike_of(of_cells: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
     """The covariates that have the same value for all classes, or ``None``."""
     if not cells + numbers:
         return None
-    inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
-    return Alike(inside, counted.standardized(data, n_rows) if numbers else np.zeros((n_rows, 0)))
+    inside = of_cells.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
+    return Alike(inside, of_cells.standardized(data, n_rows) if numbers else np.zeros((n_rows, 0)))
 
 
 def rows_left_out(

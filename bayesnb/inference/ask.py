@@ -21,6 +21,7 @@ from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
+from bayesnb.progress import counted
 from bayesnb.wording import some
 
 TAIL = 1e-10
@@ -224,7 +225,7 @@ def ask_next(
     log_proba, before = normalize(before)[0], before[0]
     log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
     flags = classifier.schema.flags
-    for name, feature in classifier.schema.features.items():
+    for name, feature in counted("ranking columns", [*classifier.schema.features.items()], "columns"):
         if feature.indicates:
             continue
         x, family = data[name], feature.family
@@ -372,7 +373,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         classifier.posterior.require_exact("learning a row", "ask for one row at a time, n=1")
     log_proba = normalize(classifier.believed.log_joint(data, n_rows))
     held, chosen, told = classifier, [], []
-    for _ in range(n):
+    for _ in counted("choosing rows", range(n), "rows"):
         if chosen:
             held = _with_expected_label(held, part_of(data, np.array(chosen[-1:])), np.exp(log_proba[chosen[-1:]]))
         found = held.uncertainty(X, draws=draws)["epistemic"].to_numpy(copy=True)

@@ -15,6 +15,7 @@ from bayesnb.inference.questions import question
 from bayesnb.model import normalize
 from bayesnb.priors import Array, Dirichlet, log
 from bayesnb.priors import class_prior as class_priors
+from bayesnb.progress import counted
 from bayesnb.wording import require_whole, warn
 
 
@@ -116,7 +117,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
     require_whole(100, draws=draws)
     n_classes, each = likelihood.shape[1], -(-draws // CHAINS)
     kept, counts = np.zeros((CHAINS, each, n_classes)), np.zeros((CHAINS, n_classes))
-    for step in range(-TUNE, each):
+    for step in counted("sampling class frequencies", range(-TUNE, each), "steps"):
         shares = Dirichlet(1.0 + counts).draw(rng)
         if step >= 0:
             kept[:, step] = shares

@@ -18,6 +18,7 @@ from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.model.drawn import CHUNK
 from bayesnb.priors import Array
+from bayesnb.progress import counted
 from bayesnb.wording import require_whole
 
 PART = 2**24
@@ -55,7 +56,8 @@ class PosteriorDraws:
         # batches are larger.
         size = CHUNK if self._few and not self.believed.by_cells else 8 * CHUNK
         parts = []
-        for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
+        cuts = slices(n_rows, max(1, size // (self.draws * n_classes)))
+        for cut in counted("evaluating posterior draws", cuts, "parts"):
             rows = np.arange(cut.start, cut.stop)
             with counted_in(rows):
                 p = np.exp(normalize(self.log_joint(data, rows)))

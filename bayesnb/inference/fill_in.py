@@ -21,6 +21,7 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
 from bayesnb.model import part_of
 from bayesnb.numerics import Array
+from bayesnb.progress import counted
 
 
 @question(
@@ -91,27 +92,34 @@ def fill_in(
     table = table_of(X, classifier.schema)
     classifier.posterior.warn_of_chains()
     _, data = classifier.schema.read(table, absent="missing")
-    joint, index = classifier.believed.log_joint(data, table.n_rows), index_of(X)
+    # With a dependence, log p(row) is that of naive Bayes, and the class is summed out.
+    naive = classifier.with_dependence(None)
+    joint, index = naive.believed.log_joint(data, table.n_rows), index_of(X)
     found: list[tuple[Family, pd.Series]] = []
+    missing: list[tuple[Any, int, int]] = []
     places, not_filled = [], []
-    for name, feature in classifier.schema.features.items():
+    features = classifier.schema.features
+    for name, feature in features.items():
         if feature.indicates:
             continue
         if feature.family.support.kind == "bag":
             not_filled += [name] * bool(data[name].missing().any())
             continue
         without_exposure = np.isnan(getattr(data[name], "exposure", np.zeros(table.n_rows)))
-        for row, j in np.argwhere(np.isnan(dense_cells(data[name]))):
+        for row, j in np.argwhere(np.isnan(dense_cells(data[name]))).tolist():
             if without_exposure[row]:
                 not_filled.append(feature.columns[j])
-                continue
-            with classifier.statistics.about(name):
-                values, p, _ = joint_of_cell(classifier, part_of(data, np.array([row])), name, j, joint[row])
-            of_levels = feature.family.support.kind == "levels"
-            index_of_values = pd.Index(feature.levels[j], dtype=object) if of_levels else pd.Index(values)
-            p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
-            found.append((feature.family, p_of_value if of_levels else p_of_value.sort_index()))
-            places.append((row, row if index is None else index[row], feature.columns[j]))
+            else:
+                missing.append((name, row, j))
+    for name, row, j in counted("filling in cells", missing, "cells"):
+        family, column = features[name].family, features[name].columns[j]
+        with classifier.statistics.about(name):
+            values, p, _ = joint_of_cell(naive, part_of(data, np.array([row])), name, j, joint[row])
+        of_levels = family.support.kind == "levels"
+        index_of_values = pd.Index(features[name].levels[j], dtype=object) if of_levels else pd.Index(values)
+        p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
+        found.append((family, p_of_value if of_levels else p_of_value.sort_index()))
+        places.append((row, row if index is None else index[row], column))
     order = sorted(range(len(found)), key=lambda k: places[k][0])
     keys = [places[k][1:] for k in order]
     if answer == "summary":

@@ -15,6 +15,7 @@ from bayesnb.kernels.blocks import each, slices
 from bayesnb.model import Data, counted_in, normalize
 from bayesnb.model.drawn import CHUNK
 from bayesnb.numerics import Array
+from bayesnb.progress import counted
 
 BLOCK = 2**12
 """Rows per block, so that the cells of all points of a search fit into the cache."""
@@ -75,7 +76,8 @@ class Law:
 
     def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
         cuts = slices(len(self.certain), BLOCK)
-        return np.concatenate(list(each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)))
+        found = each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)
+        return np.concatenate([next(found) for _ in counted("evaluating log-odds", cuts, "parts")])
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:

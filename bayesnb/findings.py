@@ -39,7 +39,13 @@ from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.text import are_sentences, mostly_sentences
-from bayesnb.data.warned import IN_CLASS, looks_like_identifier, named_as_key, spelled_apart
+from bayesnb.data.warned import (
+    IN_CLASS,
+    log_chance_of_equal_rows,
+    looks_like_identifier,
+    named_as_key,
+    spelled_apart,
+)
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:
@@ -769,14 +775,14 @@ NEARLY = 0.999
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    # The expected number of equal pairs is computed as if columns were independent. Dependent columns are equal more
-    # often, so more than half of the values of at least one column must be different.
+    # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
+    # values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):
         return
-    counts = [cells.value_counts(dropna=False) for _, cells in frame[~again].items()]
-    n = len(frame) - copies
-    equal = [(count * (count - 1)).sum() / max(n * (n - 1), 1) for count in counts]
-    if 2 * max(map(len, counts)) > len(frame) and n * (n - 1) / 2 * np.prod(equal) < 0.05 * copies:
+    n, rows = len(frame) - copies, looked_at(frame[~again], MOST_ROWS)
+    if 2 * int(rows.nunique(dropna=False).max()) > len(rows) and (
+        np.log(n * (n - 1) / 2) + log_chance_of_equal_rows(rows) < np.log(0.05 * copies)
+    ):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
         yield Remark(target, said, True)

@@ -398,6 +398,13 @@ def test_copies_of_rows_are_reported_unless_equal_rows_are_no_surprise():
     rounded = pd.DataFrame({"x": rng.normal(0, 40, 200).round(), "y": frame["y"]})
     assert rounded["x"].nunique() > 80
     assert "repeat" not in str(nb.inspect(rounded, "y"))
+    # The same height in two units is one coincidence, not two.
+    tall = rng.normal(170, 40, 600)
+    heights = pd.DataFrame({"cm": tall.round(1), "inches": (tall / 2.54).round(1), "y": rng.choice(["a", "b"], 600)})
+    assert heights.duplicated().sum() > 10
+    assert "repeat" not in str(nb.inspect(heights, "y"))
+    more = pd.concat([heights.assign(z=rng.normal(size=600).round(2))] * 2)[:700]
+    assert "100 rows repeat an earlier row" in str(nb.inspect(more, "y"))
 
 
 def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_number():

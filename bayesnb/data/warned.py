@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import looks_like_no_class
 from bayesnb.model import Statistics
 from bayesnb.model.stacks import whole_parts
+from bayesnb.numerics import log
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
 from bayesnb.wording import Cure, Message, Spelled, TableRemark, nearest, warn
@@ -166,6 +168,37 @@ def named_as_key(name: Any) -> bool:
 def looks_like_identifier(levels: int, rows: float) -> bool:
     """Whether nearly all known cells of a column are distinct."""
     return rows > 10 and levels > max(3, 0.8 * rows)
+
+
+FINEST = 40
+"""Number of columns, those with the fewest equal pairs of cells, whose dependence is estimated."""
+
+
+def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
+    """The log probability that two rows are equal in all columns by chance, estimated from distinct rows.
+
+    The estimate is Π_j p_j Π r_jk. p_j is the share of pairs of rows that are equal in column j; r_jk is the share that
+    is equal in columns j and k, divided by p_j p_k. The product of r_jk is over the tree of columns where it is largest
+    (Chow and Liu 1968), so heights in inches and in centimetres count as one column.
+    """
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    codes = [pd.factorize(cells, use_na_sentinel=False)[0] for _, cells in frame.items()]
+    equal = np.array([_log_share_equal(code) for code in codes])
+    if np.isneginf(equal).any():
+        return -np.inf
+    codes = [codes[j] for j in np.argsort(equal)[:FINEST]]
+    edges = np.zeros((len(codes), len(codes)))
+    for j, k in combinations(range(len(codes)), 2):
+        one, other = codes[j], codes[k]
+        both = _log_share_equal(one * len(frame) + other)
+        edges[j, k] = min(0.0, _log_share_equal(one) + _log_share_equal(other) - both)
+    return float(equal.sum() - minimum_spanning_tree(edges).sum())
+
+
+def _log_share_equal(code: Array) -> float:
+    count = np.unique_counts(code).counts.astype(float)
+    return float(log((count * (count - 1)).sum() / max(len(code) * (len(code) - 1), 1)))
 
 
 def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:

@@ -23,7 +23,10 @@ def __getattr__(name: str) -> object:
             raise
         from types import ModuleType
 
-        from bayesnb.wording import meant
+        from bayesnb.wording import THEIRS, meant
+
+        if name in THEIRS:
+            raise AttributeError(f"module 'bayesnb' has no {name!r}: use {THEIRS[name]}", name=name) from None
 
         modules = {each: found for each in __all__ if isinstance(found := _public(each), ModuleType)}
         held = [f"bayesnb.{each}.{name}" for each, module in modules.items() if name in module.__all__]

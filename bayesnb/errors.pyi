@@ -6,6 +6,7 @@ from .data.warned import EncodedColumnsWarning as EncodedColumnsWarning
 from .data.warned import IdentifierWarning as IdentifierWarning
 from .data.warned import ManyClassesWarning as ManyClassesWarning
 from .data.warned import NumbersAsLevelsWarning as NumbersAsLevelsWarning
+from .data.warned import TargetColumnWarning as TargetColumnWarning
 from .data.warned import UnlabelledRowsWarning as UnlabelledRowsWarning
 from .data.warned import UnseenLevelWarning as UnseenLevelWarning
 from .inference.classifier import FarRowError as FarRowError

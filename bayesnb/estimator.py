@@ -27,7 +27,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
-from bayesnb.inference.questions import listing_questions
+from bayesnb.inference.questions import QUESTIONS, listing_questions
 from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
@@ -61,7 +61,14 @@ THEIRS = {
     "log_evidence": "log_evidence_, which is an attribute, or classifier_.log_evidence() for each column",
     **dict.fromkeys(("feature_importances_", "feature_importance"), "checks.column_gains(clf, X, y)"),
     **dict.fromkeys(("posterior", "trace", "idata"), "posterior_, the closed form, or sample_posterior() for draws"),
-    "cross_validate": "bayesnb.evaluate(clf, X, y, cv=5)",
+    **dict.fromkeys(("cross_validate", "evaluate"), "bayesnb.evaluate(clf, X, y, cv=5)"),
+    "update": "partial_fit(X, y)",
+    "load": "bayesnb.load(path)",
+    **dict.fromkeys(("hdi", "credible_interval"), "predict_interval(X)"),
+    **dict.fromkeys(("predict_probability", "predict_probabilities"), "predict_proba(X)"),
+    **dict.fromkeys(("decision_function", "logit"), "bayesnb.odds.log_odds(clf, X), for two classes"),
+    "epsilon_": "presets.sklearn(), which adds it to variances; here priors keep them positive",
+    "sample_posterior_predictive": "sample_posterior(X=X, y=y), or bayesnb.draws.sample(clf, n)",
 }
 """Attributes of other libraries and names that users try, and their counterparts here."""
 
@@ -526,8 +533,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """For an attribute of another library, raise an error that names the counterpart in this package."""
-            if name in THEIRS:
-                raise AttributeError(f"BayesianNB has no {name!r}: ask {THEIRS[name]}", name=name, obj=self)
+            cure = THEIRS.get(name)
+            if cure is None and (asked := QUESTIONS.get(name)):
+                cure = f"bayesnb.{asked.module}.{name}(clf, ...)"
+            if cure:
+                raise AttributeError(f"BayesianNB has no {name!r}: ask {cure}", name=name, obj=self)
             return object.__getattribute__(self, name)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -779,9 +779,9 @@ def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     # values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):
         return
-    n, rows = len(frame) - copies, looked_at(frame[~again], MOST_ROWS)
-    if 2 * int(rows.nunique(dropna=False).max()) > len(rows) and (
-        np.log(n * (n - 1) / 2) + log_chance_of_equal_rows(rows) < np.log(0.05 * copies)
+    n, distinct = len(frame) - copies, frame[~again]
+    if 2 * int(distinct.nunique(dropna=False).max()) > len(frame) and (
+        np.log(n * (n - 1) / 2) + log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS)) < np.log(0.05 * copies)
     ):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"

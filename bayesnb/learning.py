@@ -20,14 +20,20 @@ from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
-from bayesnb.data.warned import warn_of_table, warn_of_unlabelled
+from bayesnb.data.warned import (
+    ClassSpellingsWarning,
+    spelled_apart,
+    warn_of_table,
+    warn_of_target,
+    warn_of_unlabelled,
+)
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import nothing
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
 from bayesnb.learned import Learned, believed, counts_alike, counts_of, schema_of
 from bayesnb.model import estimate_rule
-from bayesnb.wording import Cure, RefusedError
+from bayesnb.wording import Cure, RefusedError, warn
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -35,7 +41,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 
     Warns
     -----
-    IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning
+    IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning, TargetColumnWarning
         If columns or labels were probably misread; see the classes in ``bayesnb.errors``.
     UnlabelledRowsWarning
         If some rows are unlabelled and the settings do not request EM.
@@ -54,6 +60,8 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     if not in_parts and made.em is None:
         _warn_of_own_words(learned, rows)
     warn_of_table(learned.schema, learned.statistics, made.classes, None if in_parts else X)
+    if rows is not None and not in_parts:
+        warn_of_target(rows.table, rows.target, soft=len(getattr(y, "shape", ())) > 1)
     return made
 
 
@@ -151,7 +159,9 @@ def with_rows(
     if before is not None:
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
-            before = believed(settings, before, Learned.by(settings, before) + learned)
+            known, before = before.classes, believed(settings, before, Learned.by(settings, before) + learned)
+            if len(before.classes) > len(known) and (said := spelled_apart(before.classes.tolist())):
+                warn(said[0], ClassSpellingsWarning)
         return before
     if streams(X):
         learned, rows = _of_parts(settings, X, y, sample_weight)

@@ -16,6 +16,16 @@ from bayesnb.data.specifications import family_named
 
 ELSEWHERE = {
     "alpha": "features=Categorical(Dirichlet(1.0)), or features={column: Categorical(Dirichlet(1.0))}",
+    "laplace": "features=Categorical(Dirichlet(1.0)), or begin with presets.e1071(laplace=1)",
+    "fL": "features=Categorical(Dirichlet(1.0)), or begin with presets.klar(fL=1)",
+    "smoothing": "features=Categorical(Dirichlet(1.0)), or begin with presets.spark(smoothing=1.0)",
+    **dict.fromkeys(["modelType", "model_type"], 'presets.spark(model_type="gaussian") instead'),
+    **dict.fromkeys(
+        ["usekernel", "kernel", "bandwidth"], 'features={column: "polya-tree"} or {column: "binned"}, for any density'
+    ),
+    "handle_unknown": 'unseen="missing" or unseen="new"',
+    **dict.fromkeys(["seed", "random_seed"], "random_state="),
+    "prior": "class_prior= for the classes, or features={column: family(prior)}",
     "force_alpha": "features=Categorical(Dirichlet(1.0)): its concentration is taken as it is",
     "fit_prior": 'class_prior="uniform" for False; class probabilities are learned otherwise',
     "priors": "class_prior={label: probability}",
@@ -38,7 +48,7 @@ def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
         for name in kwargs:
             if name in known:
                 continue
-            close = get_close_matches(name, known, 1)
+            close = get_close_matches(name, known, 1, 0.75)
             meant = ELSEWHERE[name] if name in ELSEWHERE else f"{close[0]}=" if close else ""
             raise TypeError(
                 f"BayesianNB has no parameter {name!r}; "

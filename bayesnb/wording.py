@@ -324,6 +324,20 @@ def nearest(name: Any, names: Iterable[Any]) -> str | None:
     return folded[alone[close[0]]] if close else None
 
 
+THEIRS = {
+    "GaussianNB": 'BayesianNB("gaussian"), or presets.sklearn() for the numbers of scikit-learn',
+    **dict.fromkeys(
+        ("BernoulliNB", "CategoricalNB", "MultinomialNB"),
+        "BayesianNB(), which chooses families by column, or presets.sklearn() for the numbers of scikit-learn",
+    ),
+    "ComplementNB": "BayesianNB(); complements of classes have no generative model",
+    **dict.fromkeys(("NaiveBayes", "NB", "naive_bayes", "Classifier", "fit"), "BayesianNB().fit(X, y)"),
+    "predict": "BayesianNB().fit(X, y).predict(rows)",
+    "save": "BayesianNB().fit(X, y).save(path)",
+}
+"""Names of other libraries and names that users try, and their counterparts in this package."""
+
+
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
     """A did-you-mean hint, or ``otherwise`` if no choice is close."""
     close = nearest(asked, choices)

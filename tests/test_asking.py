@@ -125,6 +125,19 @@ def test_columns_whose_value_cannot_be_asked_for_are_named():
     assert with_hours.attrs["not_asked"] == ["words"]
 
 
+def test_a_bound_is_a_known_cell_whose_number_is_neither_asked_for_nor_filled_in():
+    rng = np.random.default_rng(0)
+    y, cells = np.repeat(["a", "b"], 40), np.round(rng.gamma(2.0, np.repeat([1.0, 3.0], 40)), 1)
+    texts = [f"{cell}" if cell > 1 else "<1" for cell in cells]
+    X = pd.DataFrame({"crp": texts, "x": rng.normal(size=80)})
+    clf = BayesianNB({"crp": "bounded"}).fit(X, y)
+    row = pd.DataFrame({"crp": ["<1", None, "2.5"], "x": [None, 0.5, None]})
+    asked = [set(nb.design.ask_next(clf, row[k : k + 1]).index) for k in range(3)]
+    assert asked == [{"x"}, {"kind of crp", "number of crp"}, {"x"}]
+    filled = nb.deploy.fill_in(clf, row).index
+    assert set(filled) == {(0, "x"), (1, "kind of crp"), (1, "number of crp"), (2, "x")}
+
+
 def test_a_whole_row_has_nothing_to_ask():
     X, y = datasets.play_tennis()
     found = nb.design.ask_next(BayesianNB().fit(X, y), X[:1], COSTS)

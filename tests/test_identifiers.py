@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, datasets
-from bayesnb.errors import IdentifierWarning, NumbersAsLevelsWarning
+from bayesnb.errors import IdentifierWarning, NumbersAsLevelsWarning, TargetColumnWarning
 
 X, Y = datasets.play_tennis()
 DAYS = [f"D{k}" for k in range(14)]
@@ -118,3 +119,20 @@ def test_the_unit_of_numbers_is_described():
     X = {"paid": [f"{k}.50 €" for k in range(12)], "crp": ["<5 mg/L", *(f"{k} mg/L" for k in range(11))]}
     chosen = BayesianNB().fit(X, ["a", "b"] * 6).describe()["chosen"]
     assert chosen.to_dict() == {"paid": "numbers, in €", "kind of crp": "text", "number of crp": "numbers, in mg/L"}
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [True, False], ["p", "q"], [1.0, 2.0]], ids=str)
+@pytest.mark.parametrize("container", ["frame", "array", "polars", "nullable"])
+def test_fit_names_a_column_that_equals_y(labels, container):
+    rng = np.random.default_rng(0)
+    y = np.array(labels)[rng.integers(len(labels), size=60)]
+    frame = pd.DataFrame({"x": rng.normal(size=60), "gaps": np.where(rng.random(60) < 0.3, np.nan, 1.5), "z": y})
+    made = {"array": pd.DataFrame.to_numpy, "polars": pl.from_pandas, "nullable": pd.DataFrame.convert_dtypes}
+    table, other = (made.get(container, lambda table: table)(each) for each in (frame, frame.assign(z=y[::-1])))
+    with pytest.warns(TargetColumnWarning, match="column ('z'|'x2') equals y in all rows: leave it out"):
+        BayesianNB({"z": "categorical"} if container != "array" else None).fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TargetColumnWarning)
+        BayesianNB().fit(other, y)
+        BayesianNB().fit(table[:19], y[:19])  # so few rows may be equal by chance
+        BayesianNB().fit(table, np.where(y == labels[0], "a", "b"))

@@ -169,6 +169,32 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a slip in a family": (
         lambda: BayesianNB({"n": "poison"}).fit(X, Y), ValueError, "no family 'poison'; did you mean 'poisson'",
     ),
+    "another name of a family": (
+        lambda: BayesianNB({"n": "normal"}).fit(X, Y), ValueError, "no family 'normal'; did you mean 'gaussian'",
+    ),
+    "alpha of a family": (
+        lambda: nb.Categorical(alpha=0.5), TypeError, r"no parameter 'alpha'; write Categorical\(Dirichlet\(alpha=0.5",
+    ),
+    "a number as a prior": (lambda: nb.Categorical(0.5), TypeError, r"a Dirichlet, such as Dirichlet\(0.5\), or"),
+    "a slip in a family's parameter": (
+        lambda: nb.families.Hurdle(zeros=1), TypeError, r"no parameter 'zeros'; its parameters are \['family', 'zero'",
+    ),
+    "classes of a prior": (
+        lambda: BayesianNB(class_prior={"yes": 0.5, "no": 0.5}).fit(X, [True, False] * 2), ValueError,
+        "names the class 'yes', but the labels are bool, such as ",
+    ),
+    "X and y swapped": (lambda: BayesianNB().fit(X["a"], X), ValueError, "X is one column and y a table"),
+    "a parameter of a question": (lambda: CLF.predict_interval(X, alpha=0.05), TypeError, "write prob="),
+    "no parameter of a question": (
+        lambda: nb.draws.sample(CLF, 2, random_state=0), TypeError, r"its parameters are \['n', 'label'\]",
+    ),
+    "a function as a method": (lambda: CLF.sample, AttributeError, r"ask bayesnb\.draws\.sample\(clf, "),
+    "a class of scikit-learn": (lambda: nb.GaussianNB, AttributeError, r'use BayesianNB\("gaussian"\)'),
+    "text as counts": (
+        lambda: BayesianNB({"t": nb.Multinomial()}).fit({"t": ["it is good", "very bad indeed"]}, [0, 1]), ValueError,
+        r"features=\{'t': Text\(\)\}",
+    ),
+    "laplace of e1071": (lambda: BayesianNB(laplace=1), TypeError, r"begin with presets.e1071\(laplace=1\)"),
     "a slip in the family of all": (
         lambda: BayesianNB("categorial").fit(X, Y), ValueError, r"did you mean 'categorical'\? The families are ",
     ),

@@ -115,7 +115,9 @@ def _model(path: str, everything: bool, layout: str) -> int:
     if everything:
         lines |= {name: str(about[name]) for name in ("written by", "content")}
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
-    shown = features.sort_values("information", ascending=False, kind="stable")
+    bags = [name for name in features.index if clf.schema.features[name].family.support.kind == "bag"]
+    order = features["information"].where(~features.index.isin(bags), features["information"] - total)
+    shown = features.loc[order.sort_values(ascending=False, kind="stable").index]
     shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
     shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:
@@ -124,7 +126,9 @@ def _model(path: str, everything: bool, layout: str) -> int:
     more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
     says = [
         "information: what the column by itself reveals about the class, in nats, if its family is right; a report "
-        'measures this on left-out rows ("alone").',
+        'measures this on left-out rows ("alone").'
+        + " A bag of words comes last: its words count as independent, so its number is often far too high."
+        * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),
     ]
     head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."

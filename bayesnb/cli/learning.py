@@ -117,8 +117,9 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    The result is as if the model had learned all rows from the start. The old file stays until the new file is
-    complete. If another process changes the file meanwhile, the command reads the file again and updates the changed
+    Without a dependence, the result is as if the model had learned all rows from the start. With a dependence, its
+    exponents, cells and members' weights stay as they were learned. The old file stays until the new file is complete.
+    If another process changes the file meanwhile, the command reads the file again and updates the changed
     model with the rows. If the rows came from stdin and the model file has changed, the command fails and writes
     nothing.
     """
@@ -129,7 +130,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    The result is as if the model had never learned these rows.
+    Without a dependence, the result is as if the model had never learned these rows. With a dependence, its exponents,
+    cells and members' weights stay as they were learned, also from these rows.
     """
     return _changed("without_rows", model, rows, **given)
 
@@ -165,6 +167,13 @@ def _changed(
             if data == "-" or left == 1:
                 raise
     say(f"rows of weight {before.statistics.rows.sum():,.10g} became {clf.statistics.rows.sum():,.10g}")
+    known = set(before.classes.tolist())
+    if new := [
+        f"{c} ({n:,.10g})" for c, n in zip(clf.classes.tolist(), clf.statistics.rows, strict=True) if c not in known
+    ]:
+        say(f"new classes, with their rows: {', '.join(new)}")
+    if clf.dependence is not None and not clf.believed.of_forests:
+        say("the exponents, cells and weights of the dependence stay as they were: to learn them too, fit all rows")
     return 0
 
 

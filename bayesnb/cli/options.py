@@ -273,7 +273,7 @@ def command(
 ) -> Callable[[Callable], click.Command]:
     """Make a command from a function; the parameters of the function are the options of the command.
 
-    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` names functions, such as
+    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` lists functions, such as
     "module:function", that define options missing from ``OPTIONS``. ``epilog`` defaults to text about the last
     argument. If the function has a ``**`` parameter, ``names`` lists its options. ``variants`` maps parameters to keys
     of ``OPTIONS``; the default key is the parameter's name.

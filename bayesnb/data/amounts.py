@@ -65,7 +65,7 @@ UNITS = {
 
 
 def one_unit(unit: str) -> str:
-    """One word for all words of a unit."""
+    """Replace synonyms of a unit by one word."""
     return ONE_UNIT.get(unit.upper(), unit)
 
 

@@ -155,7 +155,7 @@ class Column:
                 row=row,
                 write=f"write {number}" if (number := number_in(str(example))) else to_mend(self.name, example, alone),
                 expected="numbers",
-                cure=Cure("features", "Categorical", self.name),
+                cure=Cure("features", "Categorical" if len(str(example).split()) < 3 else "Text", self.name),
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)

@@ -81,7 +81,7 @@ class Origin:
 
     @property
     def sound(self) -> bool:
-        """Whether each value has its type."""
+        """Whether fields have their declared types."""
         texts = all(isinstance(part, str) for part in (self.detail, self.best_by, self.second))
         return texts and self.kind in ORIGINS and isinstance(self.ahead, float)
 

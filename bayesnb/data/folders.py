@@ -70,7 +70,7 @@ def _class_of(file: Path, folder: Path) -> str | None:
 
 
 def names_of(path: Any, files: Sequence[Path]) -> list[str]:
-    """The names of the columns: the text, and the class if a file is in a subfolder."""
+    """The column names: the text, and the class if any file is in a subfolder."""
     return [TEXT, CLASS] if any(_class_of(file, Path(path)) is not None for file in files) else [TEXT]
 
 

@@ -48,6 +48,8 @@ class TrainingRows:
             If there are no labels, if labels and rows differ in number, or if no row has a weight above 0.
         """
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
+        if getattr(X, "ndim", 2) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+            raise ValueError("X is one column and y a table: write fit(X, y), the table first")
         shares = soft_labels(y := in_memory(y)) if soft else None
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")

@@ -25,7 +25,7 @@ from bayesnb.data.readings import Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
-from bayesnb.families.columns import united
+from bayesnb.families.columns import BAG, dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
 from bayesnb.priors import Array
@@ -89,6 +89,20 @@ class Schema:
     @property
     def owner(self) -> dict[Any, Any]:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
+
+    def missing(self, data: Data) -> dict[Any, Array]:
+        """For each feature except bags of words: which cells are missing, (row, column).
+
+        A table cell such as "<0.5" is not missing, although it has no number.
+        """
+        features = {name: each for name, each in self.features.items() if each.family.support != BAG}
+        found = {name: np.isnan(dense_cells(data[name])) for name in features}
+        place = {column: (name, j) for name, each in features.items() for j, column in enumerate(each.columns)}
+        for column, reading in self.readings.items():
+            held = [place[name] for name in reading.names(column) if name in place]
+            for name, j in held[1:]:
+                found[name][:, j] &= found[held[0][0]][:, held[0][1]]
+        return found
 
     @property
     def dates(self) -> dict[Any, Date]:

@@ -414,6 +414,19 @@ def families_by_name() -> dict[str, Any]:
     return {dashed(name): kind for name, kind in kinds.items()}
 
 
+SYNONYMS = {
+    **dict.fromkeys(["normal", "numeric", "continuous", "real", "float", "gaussian-nb"], "gaussian"),
+    **dict.fromkeys(["category", "factor", "nominal", "string", "str", "object", "categorical-nb"], "categorical"),
+    **dict.fromkeys(["binary", "bool", "boolean", "beta", "bernoulli-nb"], "bernoulli"),
+    **dict.fromkeys(["count", "counts", "integer", "int"], "poisson"),
+    **dict.fromkeys(["lognorm", "log-gaussian"], "log-normal"),
+    **dict.fromkeys(["words", "bag-of-words"], "text"),
+    "multinomial-nb": "multinomial",
+    **dict.fromkeys(["datetime", "timestamp"], "date"),
+}
+"""Other names of families, which an error answers with ours."""
+
+
 def family_named(name: str) -> Any:
     """The family with this name, in any spelling; ``ValueError`` with a suggestion if the name is unknown."""
     kinds = families_by_name()
@@ -423,6 +436,7 @@ def family_named(name: str) -> Any:
     for known, kind in kinds.items():
         if known.replace("-", "") == asked.replace("-", ""):
             return kind
+    asked = SYNONYMS.get(asked, asked)
     raise ValueError(f"there is no family {name!r}" + meant_of_all(asked, kinds, f"families are {', '.join(kinds)}"))
 
 

@@ -291,6 +291,12 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1
+    if extra and known and len({isinstance(label, str) for label in (*extra, *known)}) > 1:
+        label = next(iter(known))
+        raise ValueError(
+            f"a prior, unknown or the type of the labels names the class {extra[0]!r}, but the labels are "
+            f"{type(label).__name__}, such as {label!r}: name classes as the labels are"
+        )
     return classes_of(classes, np.array(extra, None if one_type else object)) if extra else classes
 
 

@@ -17,7 +17,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, written_as_text
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import looks_like_no_class
+from bayesnb.data.targets import Target, looks_like_no_class
 from bayesnb.model import Statistics
 from bayesnb.model.stacks import whole_parts
 from bayesnb.numerics import log
@@ -286,6 +286,48 @@ class ManyClassesWarning(TableRemark):
     >>> print(said[0].message)
     y has 94 classes in 344 rows, as if it were a number: cut it into classes, as with pandas.qcut, or use a regression
     """
+
+
+class TargetColumnWarning(TableRemark):
+    """A column of the table equals ``y`` in every row. Of new rows, the class is not known.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.TargetColumnWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.penguins()
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit(X.assign(species=y), y)
+    >>> print(said[0].message)
+    column 'species' equals y in all rows: leave it out, because the class of new rows is not known
+    """
+
+
+FEWEST_EQUAL, FIRST = 20, 16
+"""Least number of rows for a column that equals ``y`` to be no coincidence; number of rows that are compared first."""
+
+
+def warn_of_target(table: Table, target: Target, soft: bool) -> None:
+    """Warn of columns that equal the labels, and of classes without rows unless the labels are soft."""
+    seen = set(target.classes.tolist())
+    if not soft and (empty := [label for label in target.declared if label not in seen]):
+        warn(
+            f"the type of y declares class {empty[0]!r}, which has no rows, and it gets a small probability: write "
+            "y.cat.remove_unused_categories() if no row can have this class"
+        )
+    if table.sparse or len(target) < FEWEST_EQUAL or len(target.classes) < 2 or not target.complete:
+        return
+    labels = target.classes[target.codes[:FIRST]].tolist()
+    for name in table.names:
+        cells = table.column(name).values
+        if all(cell is not pd.NA and cell == label for cell, label in zip(cells[:FIRST], labels, strict=True)) and (
+            np.array_equal(np.asarray(cells, object), target.classes[target.codes].astype(object))
+        ):
+            said = "column {column!r} equals y in all rows: leave it out, because the class of new rows is not known"
+            warn(Message(said, column=name), TargetColumnWarning)
 
 
 class ClassSpellingsWarning(TableRemark):

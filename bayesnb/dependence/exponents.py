@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Lay out the terms of ``groups``, with ``cells`` offsets and ``numbers`` slopes per class.
+        """Lay out ``groups`` of terms; ``cells`` and ``numbers`` count offsets and slopes per class.
 
         Raises
         ------

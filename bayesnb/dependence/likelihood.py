@@ -202,9 +202,8 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
     classes. ``both``, (class, class, row), is the weight times p_c p_k, or the mean of this product.
 
     A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
-    from the two other blocks. One product with covariate number i times the later covariates gives row i of the
-    matrices of all pairs. Most covariates are indicators, so only the rows in which covariate i is not 0 are
-    multiplied.
+    from the two other blocks. One matrix product of ``both`` and z_i z_j, j ≥ i, gives row i of all pairs' matrices.
+    Most covariates are indicators, so only the rows in which covariate i is not 0 are multiplied.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)

@@ -212,7 +212,7 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Compute class probabilities p exp(scale) at quadrature nodes. Return p (class, row, node); the node weights,
+    """Compute class probabilities, p · exp(scale), at quadrature nodes. Return p (class, row, node); the node weights,
     which are equal; scale (row, class); and a permutation of the classes.
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose

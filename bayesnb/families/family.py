@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -51,6 +52,17 @@ class Family[P: Belief, S: Statistic](ABC):
 
     exact: ClassVar[bool]
     """Whether the posterior has a closed form, as for every :class:`Conjugate`: whether there is a ``log_evidence``."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        for name in given.keys() - cls.__dataclass_fields__.keys():
+            kind, known = getattr(cls, "conjugate", None), [*inspect.signature(cls.__init__).parameters][1:]
+            if name in known or "sampler" in known:  # The sampled families check their options themselves.
+                continue
+            cure = f"its parameters are {known}"
+            if kind is not None and name in kind.__dataclass_fields__:
+                cure = f"write {cls.__name__}({kind.__name__}({name}={given[name]!r}))"
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}; {cure}")
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -107,9 +119,11 @@ class Family[P: Belief, S: Statistic](ABC):
         object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:
             if not isinstance(prior, self.conjugate):
+                name = self.conjugate.__name__
+                example = f", such as {name}({prior!r})," if isinstance(prior, int | float) else ""
                 raise TypeError(
-                    f"Expected the prior of {type(self).__name__} to be a {self.conjugate.__name__}, "
-                    f"or {{class: {self.conjugate.__name__}}}; got {prior!r}"
+                    f"Expected the prior of {type(self).__name__} to be a {name}{example} or {{class: {name}}}; "
+                    f"got {prior!r}"
                 )
             if isinstance(self.prior, Mapping) and getattr(prior, "tuned", None):
                 raise ValueError(f"a learned prior is one for all classes, which teach it; got {self.prior!r}")

@@ -224,7 +224,7 @@ def ask_next(
     before = classifier.believed.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]
     log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
-    flags = classifier.schema.flags
+    flags, missing = classifier.schema.flags, classifier.schema.missing(data)
     for name, feature in counted("ranking columns", [*classifier.schema.features.items()], "columns"):
         if feature.indicates:
             continue
@@ -233,9 +233,7 @@ def ask_next(
             if x.missing().all():
                 not_asked.append(name)
             continue
-        cells = getattr(x, "counts", x)
-        missing = x.missing() if hasattr(x, "levels") else np.isnan(cells)
-        for j in np.flatnonzero(missing[0]).tolist():
+        for j in np.flatnonzero(missing[name][0]).tolist():
             column = feature.columns[j]
             flag = flags.get(column)
             known_missing = flag is not None and data[flag[0]][0, flag[1]] == 1

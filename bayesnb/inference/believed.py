@@ -224,7 +224,7 @@ class Believed:
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` is a pair (random seed, batch number of ``drawn``) that determines further draws.
+        Further draws depend on ``seed``: (random seed, number of the batch ``drawn``).
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)

@@ -162,7 +162,10 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     return replace(classifier, believed=believed.with_estimate(classifier.estimate))
 
 
-@question("to know how frequent the classes are among new rows", "predict", "deploy")
+@question(
+    "to know how frequent the classes are among new rows", "predict", "deploy",
+    columns={"probability": "the maximum likelihood estimate; near 0 or 1, it may lie outside of its interval"},
+)  # fmt: skip
 def estimate_class_prior(
     classifier: Classifier,
     X: Any,

@@ -193,7 +193,7 @@ class Classifier(FittedModel):
 
     @property
     def fixed_seed(self) -> Any:
-        """A seed for answers that are the same in each call: 0 by default; a generator is copied."""
+        """A copy of the seed, so that each call gives the same answer; 0 by default."""
         return 0 if self.seed is None else deepcopy(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def probability_of_interval(prob: float | None) -> float:
         from arviz_base import rcParams
 
         return rcParams["stats.ci_prob"]
-    if not 0 < prob < 1:
+    if not isinstance(prob, Real) or not 0 < prob < 1:
         raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
     return prob
 

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from bayesnb.data.rows import table_of
 from bayesnb.dependence import columns, terms
-from bayesnb.families.columns import dense_cells, present
+from bayesnb.families.columns import present
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
@@ -98,7 +98,7 @@ def fill_in(
     found: list[tuple[Family, pd.Series]] = []
     missing: list[tuple[Any, int, int]] = []
     places, not_filled = [], []
-    features = classifier.schema.features
+    features, gaps = classifier.schema.features, classifier.schema.missing(data)
     for name, feature in features.items():
         if feature.indicates:
             continue
@@ -106,7 +106,7 @@ def fill_in(
             not_filled += [name] * bool(data[name].missing().any())
             continue
         without_exposure = np.isnan(getattr(data[name], "exposure", np.zeros(table.n_rows)))
-        for row, j in np.argwhere(np.isnan(dense_cells(data[name]))).tolist():
+        for row, j in np.argwhere(gaps[name]).tolist():
             if without_exposure[row]:
                 not_filled.append(feature.columns[j])
             else:

@@ -225,7 +225,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    If classes overlap, some correct labels are improbable, and ``wrong`` allows for them. Each label is wrong with
+    If classes overlap, some correct labels are improbable; column ``wrong`` allows for this. Each label is wrong with
     probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from 0 to 1/2. A
     Gibbs sampler draws the true labels, ε and the parameters jointly.
 

@@ -126,6 +126,25 @@ def put_in_order() -> None:
         _TABLE[each.name] = _TABLE.pop(each.name)
 
 
+THEIRS = {
+    "prob": {"alpha", "level", "confidence", "ci_prob", "hdi_prob", "credible_mass", "mass"},
+    "random_state": {"seed", "random_seed", "rng"},
+    "sample_weight": {"weight", "weights"},
+    "draws": {"n_samples", "n_draws", "samples", "size"},
+}
+"""Parameters of questions, and their names in other libraries."""
+
+
+def _require_known(question: str, signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    for name in given.keys() - signature.parameters.keys():
+        _, *known = signature.parameters
+        if any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values()):
+            return
+        ours = [own for own in known if name in THEIRS.get(own, ())]
+        cure = f"write {ours[0]}=" if ours else f"its parameters are {known}"
+        raise TypeError(f"{question} has no parameter {name!r}; {cure}")
+
+
 def question[**P, R](
     want: str,
     group: Group,
@@ -147,6 +166,7 @@ def question[**P, R](
 
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            _require_known(function.__name__, signature, kwargs)
             try:
                 given = signature.bind(model, *args, **kwargs).arguments if known() else {}
             except TypeError:  # The call below raises it again, with the name of the function.

@@ -55,14 +55,14 @@ class Reader(ABC):
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance`` holds a uniform random number for each row, which randomizes the probability integral transform at
-        values of positive probability.
+        ``chance`` holds a uniform random number per row, to randomize the probability integral transform at values of
+        positive probability.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given the number of rows with each level, every row is equally likely to be the last row.
+    """Counts of levels. Given these counts, every row is equally likely to be the last one.
 
     ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """
@@ -474,7 +474,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Notes
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
-    a bet against the model, with the initial capital 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
+    a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched, other columns of numbers only if learned rows are given. Without learned rows, a column that is
     wrongly modelled as Normal eventually raises an alarm. To find levels that neither the type nor the family of a
     column declares, √n of the n learned rows of each class are set aside. Levels absent from the set-aside rows,

@@ -38,7 +38,7 @@ def products(x: Any, table: Array) -> Array:
 
 @loop
 def lanes(c: int, last: int) -> tuple[int, int, int, int]:
-    """Four columns from ``c`` on, which the loops below add at once; after the last column, this column again."""
+    """Columns ``c`` to ``c + 3``, which loops add at once; numbers above ``last`` become ``last``."""
     return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
 
 

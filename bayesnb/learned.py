@@ -22,7 +22,7 @@ from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 from bayesnb.priors.class_prior import WithUnknown
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, RefusedError, require_choice
 
 

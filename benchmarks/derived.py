@@ -15,7 +15,7 @@ import pandas as pd
 
 import bayesnb as nb
 from bayesnb.data.improving import derived
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from benchmarks.prediction import folds, load, table_names
 
 DEPENDENCES = (None, "weighted")

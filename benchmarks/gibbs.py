@@ -21,7 +21,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import Data, NaiveBayes, Posterior
 from bayesnb.priors import Array, NormalGamma
 from bayesnb.sampling import gibbs
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 KNOWN, FREE, CHAINS, STEPS = 6, 8, 8, 1000
 

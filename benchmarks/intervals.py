@@ -25,7 +25,7 @@ from bayesnb.inference.intervals import intervals_of
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import NaiveBayes, Posterior, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 COLUMNS = {"categorical": (1, 3, 10), "Gaussian": (1, 10)}
 """How many columns the tables have whose intervals are counted."""

@@ -22,7 +22,7 @@ from bayesnb.families import Mixture, MultivariateGaussian, PolyaTree
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Coded
 from bayesnb.model import NaiveBayes
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 type Array = np.ndarray
 type Predictor = Callable[[pd.DataFrame], Array]

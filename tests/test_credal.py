@@ -27,7 +27,7 @@ from bayesnb import (
 )
 from bayesnb.families import Exponential, GaussianKnownVariance
 from bayesnb.inference.credal import Bounds, credal, interval_bounds
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def simplex(classes, steps):

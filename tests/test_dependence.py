@@ -15,7 +15,7 @@ from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.sampled import Draws, StudentT
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def believed(name: str, weight: np.ndarray, missing: float = 0.2, label: Dirichlet | FixedProbabilities | None = None):

@@ -30,7 +30,7 @@ from bayesnb.inference.independence import (
 from bayesnb.inference.independence import log_bayes_factors as of_pairs
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def asked(X: dict, y: np.ndarray, **options) -> Independence:

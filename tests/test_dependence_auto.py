@@ -17,7 +17,7 @@ from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm
 from bayesnb.model import NaiveBayes
 from bayesnb.model.order import Order
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 X, Y = datasets.penguins()
 X, Y = X[::3].reset_index(drop=True), Y[::3].reset_index(drop=True)

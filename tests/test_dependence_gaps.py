@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.dependence.joint import JOINT, JointTerm, blocks, scatters
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def correlated(n: int) -> tuple[pd.DataFrame, np.ndarray]:

@@ -24,7 +24,7 @@ from bayesnb.families.rates import Exposed, Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import NaiveBayes, Posterior, part_of
 from bayesnb.priors.beta_tree import splits
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def fitted(features: dict, data: dict, labels: Labels) -> Posterior:

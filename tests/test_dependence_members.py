@@ -19,7 +19,7 @@ from bayesnb.dependence.learning import ALL, FOLDS, LINEAR, NAIVE, TREES, HeldOu
 from bayesnb.dependence.posterior import tempered
 from bayesnb.families.columns import Coded
 from bayesnb.model.order import Order
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 REAL, SIZES = np.array([True, True, True, False, True]), [32, 32, 32, 4, 32]
 

@@ -14,7 +14,7 @@ from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.rates import Exposed
 from bayesnb.model.order import Order
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:

@@ -22,8 +22,8 @@ from bayesnb.dependence.pairs import (
 )
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
+from bayesnb.statistics.statistic import Labels
 
 WEIGHTS = {"one each": np.ones(40), "weighted": np.resize([1.0, 0.3, 2.5, 0.0], 40)}
 

@@ -17,7 +17,7 @@ from bayesnb.dependence.forests import ROOTS, STRENGTHS, Forests
 from bayesnb.dependence.pairs import PairCounts
 from bayesnb.kernels import forests as kernel
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def of(codes: np.ndarray, sizes: list[int], labels: Labels, shared: bool = True) -> Forests:

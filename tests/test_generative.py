@@ -31,7 +31,7 @@ from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, OneOf
 from bayesnb.sampling import draws, layout, pymc_model, trees
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 """PyTensor evaluates a graph as it is written: nothing is rewritten or compiled, which would take longer."""

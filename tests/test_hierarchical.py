@@ -12,8 +12,8 @@ from bayesnb.chains import Convergence, Sampler
 from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.families.columns import CategoryCounts, Coded
 from bayesnb.families.hierarchical import LearnedCentre
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Labels
 
 SHORT = {"draws": 500, "tune": 400, "chains": 2}
 COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])

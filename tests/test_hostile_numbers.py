@@ -48,8 +48,8 @@ from bayesnb.families import (
     PolyaTree,
 )
 from bayesnb.model import ESTIMATES, normalize
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Labels
 
 SMOOTHED = ("predictive", "mean", "map")
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.data.improving import derived
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import RefusedError
 from tests.conftest import run
 

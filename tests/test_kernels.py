@@ -25,7 +25,7 @@ from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture, PolyaTree
 from bayesnb.kernels import blocks, reading
 from bayesnb.priors import Dirichlet
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 N = 1000
 

@@ -45,8 +45,7 @@ from bayesnb.priors import (
     Theta,
 )
 from bayesnb.priors.compound import AllOf, OneOf, of_part
-from bayesnb.statistics.membership import Column, Labels, in_every_class
-from bayesnb.statistics.statistic import Statistic, arrays_of
+from bayesnb.statistics.statistic import Column, Labels, Statistic, arrays_of, in_every_class
 
 # A law that reaches a compiled loop is tried on both roads, unless another law holds both roads to one formula; what
 # follows from formulas alone has one.
@@ -396,7 +395,7 @@ def test_two_rows_of_weight_one_half_equal_one_row(t: Table):
     assert_same(t.says(t.family.statistic(t.x[twice], half)), t.says(t.s))
 
 
-# If this fails, look at `in_every_class` in membership.py.
+# If this fails, look at `in_every_class` in statistic.py.
 @law()
 def test_responsibilities_of_0_and_1_equal_labels(t: Table):
     r = np.eye(len(CLASSES))[t.labels.codes] * t.labels.weight[:, None]

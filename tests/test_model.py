@@ -32,8 +32,7 @@ from bayesnb.families import GaussianKnownVariance
 from bayesnb.inference.scoring import scores
 from bayesnb.model import ESTIMATES, Data, NaiveBayes, Posterior, Statistics
 from bayesnb.model.stacks import JoinedParts
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import same
+from bayesnb.statistics.statistic import Labels, same
 
 CLASSES = ("ant", "bee", "cow")
 SIZES = ["a", "b", "c", "d"]  # "d" is never seen

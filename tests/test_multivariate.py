@@ -17,8 +17,8 @@ from bayesnb.errors import ImproperError
 from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
+from bayesnb.statistics.statistic import Labels
 
 COLUMNS = ["alcohol", "ash", "hue", "proline"]
 

@@ -24,7 +24,7 @@ from bayesnb.families import Exponential, FromPyMC, HierarchicalCategorical, Hie
 from bayesnb.families.sampled import Draws
 from bayesnb.modelfile import codec
 from bayesnb.modelfile.container import ModelFileError
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from tests.model_files import cell, changed
 
 IN_PYTHON = Mode(linker="py", optimizer=None)

@@ -19,7 +19,7 @@ from bayesnb.evaluation import comparison
 from bayesnb.inference.further_rows import drawn_statistic, rows_needed
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Dirichlet, Gamma, NormalGamma
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 COSTS = pd.DataFrame({"play": [10.0, 0.0], "stay": [0.0, 4.0]}, index=["no", "yes"])
 

@@ -12,7 +12,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, Gaussian, NormalGamma
 from bayesnb.families import Rounded
 from bayesnb.numerics import log_interval
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 PRIOR = NormalGamma(m=1.0, kappa=0.8, a=1.5, b=2.0)
 RNG = np.random.default_rng(0)

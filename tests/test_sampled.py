@@ -21,7 +21,7 @@ from bayesnb.families import FromPyMC, HierarchicalCategorical, HierarchicalGaus
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.sampled import Draws, WeightedValues
 from bayesnb.sampling import draws
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {

@@ -21,7 +21,7 @@ from bayesnb.model import Posterior
 from bayesnb.report import report
 from bayesnb.report.questions import section_of
 from bayesnb.sampling import gibbs
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 
 def drawn(n: int, shift: float, seed: int, columns: int = 4) -> tuple[pd.DataFrame, np.ndarray]:

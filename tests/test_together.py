@@ -23,8 +23,8 @@ from bayesnb.families.sampled import Strata
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.log_odds import moments_of_log_odds
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Labels
 
 REALS, LEVELS = ["a", "b", "c"], ["p", "q", "r"]
 FAMILIES = {

@@ -38,7 +38,7 @@ from bayesnb.model import normalize
 from bayesnb.model.naive_bayes import chosen_classes
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Outcome
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from benchmarks import intervals as coverage
 
 

@@ -46,7 +46,7 @@ from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics, normali
 from bayesnb.priors import FixedProbabilities
 from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, gibbs, layout, nuts, pymc_model
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 CLASSES = ("ant", "bee")
 

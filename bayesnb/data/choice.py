@@ -22,7 +22,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, RefusedError
 
 PASSES = 20

@@ -28,7 +28,7 @@ from bayesnb.kernels.reading import extreme
 from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 GAIN = 20.0
 """Least gain of a derived column, in nats of all rows. Among 35 tables, derived columns that gained only 10 to 15 nats

@@ -21,7 +21,7 @@ from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import meant, some, warn
 
 

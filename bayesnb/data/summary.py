@@ -31,8 +31,7 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.families.trials import BinaryCounts
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic, joined
+from bayesnb.statistics.statistic import Labels, Statistic, joined
 from bayesnb.wording import Cure, RefusedError
 
 

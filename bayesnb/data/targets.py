@@ -15,7 +15,7 @@ from bayesnb.data.arrow import in_memory
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import RefusedError, Spelled, some, warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"

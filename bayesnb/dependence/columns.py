@@ -34,9 +34,8 @@ from bayesnb.model import Data, Posterior, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic, form, same
+from bayesnb.statistics.statistic import Column, Labels, Statistic, form, same
 from bayesnb.wording import Cure, RefusedError
 
 type Cut = Dyadic | tuple[Any, ...] | int

@@ -34,7 +34,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.forests import drawn_forests, edge_probabilities, log_directed_forests, log_forests
 from bayesnb.numerics import Array, log_gamma_draw
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 type Shared = Literal["shared", "class"]
 

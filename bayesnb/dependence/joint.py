@@ -17,8 +17,8 @@ import numpy as np
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian, log_student
 from bayesnb.numerics import Array
 from bayesnb.priors import NormalWishart
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
+from bayesnb.statistics.statistic import Labels
 
 JOINT = MultivariateGaussian(NormalWishart.unit_information())
 """The prior of a block and all earlier blocks (BDA3 3.6).

@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.kernels import trees
 from bayesnb.model.order import Order, beside, mixed, times
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 BAG, GROWN = 0.632, 8_192
 """Fraction of the rows that a tree is grown on, as in a bootstrap sample; and about the largest number of these rows.

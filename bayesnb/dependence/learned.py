@@ -22,7 +22,7 @@ from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.progress import counted
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure
 
 

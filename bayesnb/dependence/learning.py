@@ -26,7 +26,7 @@ from bayesnb.model.naive_bayes import EXACT
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.progress import Progress, counted
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, Message, RefusedError
 
 OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))

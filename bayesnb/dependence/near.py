@@ -12,8 +12,7 @@ import numpy as np
 from bayesnb.dependence.pairs import Axis
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 MOST_ROWS = 4_096
 """Largest number of learned rows with a kernel term, which stores all of them and compares them with each new row."""

@@ -15,8 +15,7 @@ from bayesnb.kernels import sums
 from bayesnb.numerics import Array
 from bayesnb.priors.beta_tree import CELLS as TREE_CELLS
 from bayesnb.priors.beta_tree import BetaTree, splits
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from bayesnb.kernels import densities, reading
 from bayesnb.kernels.blocks import slices
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 MOST_STEPS = 10
 """Largest number of splits on a path: 1,024 leaves."""

@@ -33,7 +33,7 @@ from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.statistic import Column, Labels
 
 # The terms of the columns
 

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from bayesnb.kernels import reading
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 type SupportKind = Literal["reals", "positive", "nonnegative", "counts", "zero_one", "levels", "bag"]
 

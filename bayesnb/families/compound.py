@@ -25,8 +25,7 @@ from bayesnb.priors.belief import Point, without_mode
 from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import all_numbered, numbered, of_part
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 
 @dataclass(frozen=True, eq=False)

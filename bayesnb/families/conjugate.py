@@ -35,9 +35,8 @@ from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import SimplexPrior
 from bayesnb.priors.elicitation import learned_strengths
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import patterns
-from bayesnb.statistics.statistic import Statistic, arrays_of
+from bayesnb.statistics.statistic import Column, Labels, Statistic, arrays_of
 
 type Added = tuple[tuple[Array, ...], Array]
 """Parameter increments d, and ln h: the log base measure plus ``peak(d)`` of the prior."""

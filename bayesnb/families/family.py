@@ -19,8 +19,7 @@ from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
 from bayesnb.priors.given import read_prior
-from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic, joined, same
+from bayesnb.statistics.statistic import Column, Labels, Statistic, joined, same
 
 type Name = Callable[[str], str]
 type Dims = Mapping[str, tuple[str, ...]]

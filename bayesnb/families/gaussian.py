@@ -17,8 +17,8 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Column, Labels
 
 
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:

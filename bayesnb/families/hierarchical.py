@@ -19,9 +19,8 @@ from bayesnb.families.sampled import Declared, Draws, Sampled, Strata
 from bayesnb.families.trials import Categorical
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE, Point
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -144,7 +143,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     Examples
     --------
     >>> from bayesnb.families.trials import Coded
-    >>> from bayesnb.statistics.membership import Labels
+    >>> from bayesnb.statistics.statistic import Labels
     >>> family, x = HierarchicalCategorical(), Coded(np.array([[0], [1], [1]]), (("no", "yes"),))
     >>> s = family.statistic(x, Labels(np.array([0, 0, 1]), np.ones(3), 2))
     >>> family.priors(s, ["a", "b"]).strength
@@ -325,7 +324,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
 
     Examples
     --------
-    >>> from bayesnb.statistics.membership import Labels
+    >>> from bayesnb.statistics.statistic import Labels
     >>> family, x = HierarchicalGaussian(), np.array([[1.0], [2.0], [6.0], [3.0]])
     >>> prior = family.priors(family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2)), ["a", "b"])
     >>> prior.m[0], prior.s[0].round(2)

@@ -20,8 +20,7 @@ from bayesnb.kernels.blocks import CELLS, large_enough, slices
 from bayesnb.kernels.sparse_rows import products
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
 from bayesnb.priors import Dirichlet, ImproperError, Theta, first
-from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 LONG = 2**13
 """Number of words above which a row is called long: differences of its log factorials would lose digits."""

@@ -16,8 +16,8 @@ from bayesnb.numerics import LOG_2PI, Array, Size, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter, patterns, require_whole
+from bayesnb.statistics.statistic import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.reading import whole_numbers
 from bayesnb.numerics import Array, disagreement, log_peak, log_rising
 from bayesnb.priors import Gamma, Theta
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 
 @dataclass(frozen=True, eq=False)

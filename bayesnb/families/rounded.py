@@ -17,9 +17,8 @@ from bayesnb.numerics import Array, log_interval
 from bayesnb.priors import NormalGamma, Theta, shared
 from bayesnb.priors.belief import without_mode
 from bayesnb.priors.intervals import NO_MODE, RoundedNormal, pymc_log_interval
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import joined
+from bayesnb.statistics.statistic import Column, Labels, joined
 from bayesnb.wording import require_choice
 
 ON_GRID = 1e-6

@@ -19,9 +19,8 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE, Point
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 CHUNK = 2**20
 """Largest size of a temporary array, in numbers."""
@@ -515,7 +514,7 @@ class StudentT(Pointwise[LocationScale]):
 
     Examples
     --------
-    >>> from bayesnb.statistics.membership import Labels
+    >>> from bayesnb.statistics.statistic import Labels
     >>> family, x = StudentT(), np.array([[1.0], [2.0], [90.0], [3.0]])
     >>> s = family.statistic(x, Labels(np.array([0, 0, 0, 1]), np.ones(4), 2))
     >>> prior = family.priors(s, ["a", "b"])

@@ -19,8 +19,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, drawn_codes, log
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.beta_tree import CELLS, DEPTH, log_cells, splits
-from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 
 @dataclass(frozen=True, eq=False)

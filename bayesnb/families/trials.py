@@ -28,9 +28,8 @@ from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array, disagreement, drawn_codes, log_peak, log_root
 from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
-from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from bayesnb.model import Data, DrawnPosterior, Estimate, NaiveBayes, Parameters
 from bayesnb.model.naive_bayes import USE_DRAWS
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, RefusedError
 
 type Given = Literal["row", "data"]

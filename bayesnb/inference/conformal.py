@@ -14,8 +14,7 @@ from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, Posterior, Statistics
 from bayesnb.priors import Array, first
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 TIE = 1e-9
 """Scores are tied if they differ by less than this, in nats or relative to the score."""

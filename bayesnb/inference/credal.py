@@ -25,8 +25,7 @@ from bayesnb.model import Data, part_of
 from bayesnb.model.naive_bayes import EXACT
 from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
-from bayesnb.statistics.membership import Column
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Column, Statistic
 from bayesnb.wording import Message
 
 LEAST = 1e-12

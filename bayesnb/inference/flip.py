@@ -18,7 +18,7 @@ from bayesnb.inference.sensitivity import factors
 from bayesnb.model import Data, estimate_rule
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 NODES = 20_000
 """Branches to examine per class and number of rows; if there are more, the result is a bound."""

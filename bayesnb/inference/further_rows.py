@@ -27,8 +27,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError, Theta
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic
 
 BLOCK = 4096
 """Rows to draw at once if the statistic of a family cannot be drawn directly."""

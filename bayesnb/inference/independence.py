@@ -22,7 +22,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, Message
 
 CHANCE = 0.05

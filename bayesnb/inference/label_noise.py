@@ -18,7 +18,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, normalize, part_of
 from bayesnb.priors import Array, ImproperError
 from bayesnb.sampling import gibbs
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 MOST = gibbs.MOST_WRONG
 """Upper end of the uniform prior of the share of wrong labels."""
@@ -73,7 +73,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     --------
     >>> import numpy as np
     >>> from bayesnb import BayesianNB
-    >>> from bayesnb.statistics.membership import Labels
+    >>> from bayesnb.statistics.statistic import Labels
     >>> y = np.arange(100) % 2
     >>> x = np.random.default_rng(0).normal(5.0 * y)
     >>> y[:6] = 1 - y[:6]

@@ -14,7 +14,7 @@ from bayesnb.inference.contributions import PRIOR
 from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.model import Data, normalize, part_of
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 
 SEEN = (
     "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "

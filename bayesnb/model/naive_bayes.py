@@ -21,8 +21,7 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Th
 from bayesnb.priors.belief import Point
 from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Labels, in_every_class
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Labels, Statistic, in_every_class
 from bayesnb.wording import Cure, Message, RefusedError, warn
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
@@ -124,7 +123,7 @@ class NaiveBayes:
     >>> import numpy as np
     >>> from bayesnb import Bernoulli
     >>> from bayesnb.model import NaiveBayes
-    >>> from bayesnb.statistics.membership import Labels, in_every_class
+    >>> from bayesnb.statistics.statistic import Labels, in_every_class
     >>> model = NaiveBayes({"wet": Bernoulli()})
     >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)

@@ -17,7 +17,7 @@ from bayesnb.kernels import trees
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.statistics import Data
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column, Labels
+from bayesnb.statistics.statistic import Column, Labels
 
 ROUNDS = 3
 """Number of rounds in which the keys of cells and rows are refined."""

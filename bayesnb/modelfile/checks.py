@@ -25,8 +25,7 @@ from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic, form
+from bayesnb.statistics.statistic import Labels, Statistic, form
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 

@@ -19,7 +19,7 @@ from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array
 from bayesnb.sampling import gibbs, layout, nuts
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import require_choice, require_whole
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
 from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array, Prior
-from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import cuts
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.statistic import Statistic, UnlearnedError, first
+from bayesnb.statistics.statistic import Labels, Statistic, UnlearnedError, first
 
 ROUNDING = 2.0**-102
 """Bound of the rounding error of a two-float step, relative to its largest number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -29,6 +29,20 @@ def members(kind: Any) -> tuple[Any, ...]:
     return (
         tuple(chain.from_iterable(map(members, get_args(kind)))) if get_origin(kind) in (Union, UnionType) else (kind,)
     )
+
+
+def require_known(
+    owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
+) -> None:
+    """Raise ``TypeError`` if ``function`` has none of the ``given`` parameters; ``cure`` says what to write instead."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind == each.VAR_KEYWORD for each in parameters):
+        return
+    known = [each.name for each in parameters][1:]
+    for name in given:
+        if name not in known:
+            said = cure(name, known) or f"its parameters are {known}"
+            raise TypeError(f"{owner} has no parameter {name!r}; {said}")
 
 
 def choices(function: Callable, name: str) -> tuple[Any, ...]:

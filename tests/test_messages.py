@@ -173,7 +173,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: BayesianNB({"n": "normal"}).fit(X, Y), ValueError, "no family 'normal'; did you mean 'gaussian'",
     ),
     "alpha of a family": (
-        lambda: nb.Categorical(alpha=0.5), TypeError, r"no parameter 'alpha'; write Categorical\(Dirichlet\(alpha=0.5",
+        lambda: nb.Categorical(alpha=0.5), TypeError, r"no parameter 'alpha'; write Categorical\(Dirichlet\(alpha=",
     ),
     "a number as a prior": (lambda: nb.Categorical(0.5), TypeError, r"a Dirichlet, such as Dirichlet\(0.5\), or"),
     "a slip in a family's parameter": (
@@ -193,6 +193,13 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text as counts": (
         lambda: BayesianNB({"t": nb.Multinomial()}).fit({"t": ["it is good", "very bad indeed"]}, [0, 1]), ValueError,
         r"features=\{'t': Text\(\)\}",
+    ),
+    "a parameter of a prior": (
+        lambda: nb.Gamma(shape=1, rate=2), TypeError, r"no parameter 'shape'; its parameters are \['alpha', 'beta'",
+    ),
+    "edges as bins": (lambda: nb.Binned([27, 50]), ValueError, r"Binned\(edges=\[27, 50\]\)"),
+    "codes before probabilities": (
+        lambda: nb.plots.reliability([0, 1], [[0.5, 0.5], [0.4, 0.6]]), ValueError, "write the probabilities first",
     ),
     "laplace of e1071": (lambda: BayesianNB(laplace=1), TypeError, r"begin with presets.e1071\(laplace=1\)"),
     "a slip in the family of all": (

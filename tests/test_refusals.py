@@ -550,7 +550,6 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
     "learning": [
         (lambda: of(None).forget(NUMBERS, [0, 1, 0, 1]), r"all rows of all classes, .*partial_fit\(..., classes="),
         (lambda: BayesianNB({"x": Binned(3)}).fit(iter([NUMBERS]), "n"), r"Binned\(edges=\[...\]\)"),
-        (lambda: of(None, y=pd.cut(NUMBERS["x"], 2)), "y holds Interval.* of type Interval, and a class is text or"),
         (lambda: BayesianNB().fit(NUMBERS, np.array([2, True, 3, 2], object)), "y holds bool.*, and int, .* row 0"),
         (lambda: tennis().score(TENNIS, SOME), "y is missing in .* a score needs the true class"),
         (lambda: of(None, y=[0, 1, 0, 1]).partial_fit(NUMBERS, list("0101")), "some classes are text, such as '0'"),

@@ -35,7 +35,7 @@ def predict(
     Rows are read and written in parts, in order. A file is written completely or not at all.
     """
     from bayesnb import deploy
-    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning
+    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning, named_as_key
     from bayesnb.data.writers import SEPARATORS
 
     require_output(output, "table", (model, new), is_predictions, force)
@@ -53,8 +53,8 @@ def predict(
         rows = _write(frames, output)
         if output != "-":
             say(f"wrote {output}: {rows:,} rows")
-            if table.settings.drop and not keep:
-                say(f"to copy a column, such as a key of the rows: --keep {shlex.quote(table.settings.drop[0])}")
+            if (keys := [*filter(named_as_key, table.settings.drop)]) and not keep:
+                say(f"to copy a key of the rows: --keep {shlex.quote(keys[0])}")
     for sentence in counts.sentences():
         warn(sentence)
     return 0

@@ -41,6 +41,11 @@ class Column:
     values: Any
     declares: bool = True
 
+    def __post_init__(self) -> None:
+        # The intervals of pandas.cut are levels.
+        if isinstance(kind := self.values.dtype, pd.CategoricalDtype) and isinstance(kind.categories, pd.IntervalIndex):
+            object.__setattr__(self, "values", self.values.cat.rename_categories(kind.categories.astype(str)))
+
     @property
     def dtype(self) -> str:
         return "text" if not self.declares and self.textual else str(self.values.dtype)

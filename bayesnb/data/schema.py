@@ -21,7 +21,7 @@ from bayesnb.data.encoders import (
     encode,
 )
 from bayesnb.data.inferring import as_read, inferred, readings_in
-from bayesnb.data.readings import Date, Reading
+from bayesnb.data.readings import Bounded, Date, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
@@ -243,6 +243,11 @@ class Schema:
             for k in places:
                 flag, place = flags[feature.named[k]]
                 found[name][encoded[flag][:, place] == 1, k] = empty
+        # A cell with a bound or another text has no number.
+        for kind, number in (own.names(column) for column, own in self.readings.items() if isinstance(own, Bounded)):
+            if kind in self.features and number in self.features and found[number].dtype.kind == "f":
+                known = [level == "number" for level in self.features[kind].levels[0]]
+                found[number] = np.where(np.array(known)[encoded[kind]], found[number], np.nan)
         return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -125,8 +126,9 @@ class Binned:
     edges: Any = None
 
     def __post_init__(self) -> None:
-        if self.bins < 2 or self.bins != int(self.bins):
-            raise ValueError(f"Expected at least 2 bins; got {self.bins!r}")
+        if not isinstance(self.bins, Real) or self.bins < 2 or self.bins != int(self.bins):
+            edges = "" if isinstance(self.bins, Real) else f", and edges are written as Binned(edges={self.bins!r})"
+            raise ValueError(f"Expected at least 2 bins; got {self.bins!r}{edges}")
         require_choice("cut", self.cut, ("width", "count"))
         if self.edges is not None and not (np.diff(np.asarray(self.edges, float)) > 0).all():
             raise ValueError(f"Expected edges that increase; got {self.edges!r}")

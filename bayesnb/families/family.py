@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -19,6 +18,7 @@ from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
 from bayesnb.priors.given import read_prior
+from bayesnb.signatures import require_known
 from bayesnb.statistics.statistic import Column, Labels, Statistic, joined, same
 
 type Name = Callable[[str], str]
@@ -53,15 +53,15 @@ class Family[P: Belief, S: Statistic](ABC):
     """Whether the posterior has a closed form, as for every :class:`Conjugate`: whether there is a ``log_evidence``."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
-        for name in given.keys() - cls.__dataclass_fields__.keys():
-            kind, known = getattr(cls, "conjugate", None), [*inspect.signature(cls.__init__).parameters][1:]
-            if name in known or "sampler" in known:  # The sampled families check their options themselves.
-                continue
-            cure = f"its parameters are {known}"
-            if kind is not None and name in kind.__dataclass_fields__:
-                cure = f"write {cls.__name__}({kind.__name__}({name}={given[name]!r}))"
-            raise TypeError(f"{cls.__name__} has no parameter {name!r}; {cure}")
+        if given.keys() - cls.__dataclass_fields__.keys():
+            require_known(cls.__name__, cls.__init__, given, cls._of_prior)
         return super().__new__(cls)
+
+    @classmethod
+    def _of_prior(cls, name: str, _: Any) -> str:
+        kind: Any = getattr(cls, "conjugate", None)
+        known = kind is not None and name in kind.__dataclass_fields__
+        return f"write {cls.__name__}({kind.__name__}({name}=...))" if known else ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -17,7 +17,7 @@ from typing import Any, Concatenate, Literal, Protocol, cast, get_args
 
 from bayesnb.inference.methods import FittedModel
 from bayesnb.model import NoClosedFormError
-from bayesnb.signatures import HEADING, choices, described
+from bayesnb.signatures import HEADING, choices, described, require_known
 from bayesnb.wording import Message, require_choice
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
@@ -135,14 +135,8 @@ THEIRS = {
 """Parameters of questions, and their names in other libraries."""
 
 
-def _require_known(question: str, signature: inspect.Signature, given: Mapping[str, Any]) -> None:
-    for name in given.keys() - signature.parameters.keys():
-        _, *known = signature.parameters
-        if any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values()):
-            return
-        ours = [own for own in known if name in THEIRS.get(own, ())]
-        cure = f"write {ours[0]}=" if ours else f"its parameters are {known}"
-        raise TypeError(f"{question} has no parameter {name!r}; {cure}")
+def _ours(name: str, known: list[str]) -> str:
+    return next((f"write {own}=" for own in known if name in THEIRS.get(own, ())), "")
 
 
 def question[**P, R](
@@ -166,7 +160,8 @@ def question[**P, R](
 
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            _require_known(function.__name__, signature, kwargs)
+            if kwargs.keys() - signature.parameters.keys():
+                require_known(function.__name__, function, kwargs, _ours)
             try:
                 given = signature.bind(model, *args, **kwargs).arguments if known() else {}
             except TypeError:  # The call below raises it again, with the name of the function.

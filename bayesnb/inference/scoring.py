@@ -240,9 +240,10 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
 def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
     if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
+        order = ": write the probabilities first" if (proba.ndim, codes.ndim) == (1, 2) else ""
         raise ValueError(
             "Expected probabilities (row, class) and one code per row, at least one row; "
-            f"got shapes {proba.shape} and {codes.shape}"
+            f"got shapes {proba.shape} and {codes.shape}{order}"
         )
     require_whole(1, bins=bins)
     if (odd := ~((proba >= 0) & (proba <= 1 + 1e-9))).any():

@@ -162,7 +162,7 @@ class DrawnPosterior:
         if (poor := errors > LARGEST_ERROR).any():
             warn(
                 f"class probabilities of {poor.sum():,} of {n_rows:,} rows have a Monte Carlo standard error above "
-                f"{LARGEST_ERROR:g} (up to {errors.max():.2f}), because few of the {self.n_draws:,} draws explain the "
+                f"{LARGEST_ERROR:g} (up to {errors.max():.2g}), because few of the {self.n_draws:,} draws explain the "
                 "row: sample more draws"
             )
         return found

@@ -17,6 +17,7 @@ from numpy.random import Generator
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.signatures import require_known
 from bayesnb.statistics.statistic import LocatedError, first
 from bayesnb.wording import Cure, Message
 
@@ -127,6 +128,11 @@ class Belief(ABC):
     """The text in ``repr`` for a field that is None; "pooled" if the whole column gives its value."""
     _ranges: ClassVar[Mapping[str, str]] = {}
     """The allowed ranges of numeric parameters; None or a text is filled in from the data."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        if given.keys() - cls.__dataclass_fields__.keys():
+            require_known(cls.__name__, cls.__init__, given)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, allowed in self._ranges.items():

@@ -317,8 +317,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
         is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
-        the level, or the ``dependence`` of the model counts rows per level. A 0/1 column that another number made
-        Gaussian stays Gaussian if that number is forgotten.
+        the level, or the ``dependence`` of the model counts rows per level. A Gaussian column stays Gaussian if all its
+        numbers other than 0/1 are forgotten.
 
         Raises
         ------
@@ -428,7 +428,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            If ``X`` is ``None``, and a prior is scaled to data or the levels of a column are unknown.
+            If, without ``X``, a prior is scaled to data or a column has unknown levels.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""``bayesnb compare``: score estimates and dependences on held-out rows, and show results for one row."""
+"""``bayesnb compare``: scores of estimates and dependences on held-out rows, and results for one row."""
 
 from __future__ import annotations
 

@@ -182,8 +182,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     If the first model has a dependence, the merged model keeps the exponents of the first model. A dependence also
-    stores counts, for example per pair of levels. A later model's counts are added only if it counts the same cells as
-    the first model.
+    stores counts, for example per pair of levels. A later model's counts are added only if their cells are those of the
+    first model.
     """
     from bayesnb import learning
     from bayesnb.learned import counts_alike

@@ -88,7 +88,7 @@ def write_text(text: str, output: str) -> None:
 
 
 def save_picture(figure: Any, output: str) -> None:
-    """Write a picture, marked as one that a command has drawn."""
+    """Write a picture, and mark it as drawn by a command."""
     from bayesnb.data.writers import replacing
 
     suffix = Path(output).suffix.lower()

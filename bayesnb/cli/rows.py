@@ -103,7 +103,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 def row_for_model(
     clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
 ) -> pd.DataFrame:
-    """The row to explain by a model: one of the table ``new``, or given by its values."""
+    """The row that a model explains: from the table ``new`` or from given values."""
     if (row is not None and not row.isdecimal()) or (values and row is None):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
@@ -117,7 +117,7 @@ def row_for_model(
 
 
 def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
-    """The row to explain: one of a table, by its position, or given by its values."""
+    """The row to explain: from a table by position, or from given values."""
     if row is not None and row.isdecimal():
         return changed(row_at([X], int(row), name), values)
     asked = asked_rows([] if row is None else [row], name, X, values)

@@ -42,8 +42,8 @@ class Settings:
         "pairwise" (with terms of near rows and random partitions), trees, and a linear model. "auto-counts" leaves near
         rows out, so that the model file holds counts but no rows.
     unknown : str, optional
-        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Such a
-        model has no ``dependence``.
+        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. Models
+        with ``unknown`` have no ``dependence``.
 
     Notes
     -----

@@ -61,7 +61,7 @@ def one_line(said: Any) -> str:
 
 
 def wrapped(text: Any, width: int | None) -> str:
-    """Break a text into lines, but no word and no option, so that both can be copied."""
+    """Break a text into lines, but never inside words or options, so that both can be copied."""
     said = visible(written(text, "command", JOINED), keep="\n" + JOINED)
     if width is None:
         return said.replace(JOINED, " ")
@@ -197,7 +197,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. Without a terminal, its width is the environment variable COLUMNS, or 120."""
+    """The console of stdout. Without a terminal, the width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):

@@ -57,8 +57,8 @@ class Format:
     na : tuple of str
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
-        columns of numbers, this text is still a missing value.
+        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In columns of
+        numbers, such texts are still missing values.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str

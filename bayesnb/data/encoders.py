@@ -119,7 +119,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the feature's valid numbers were inferred from the first rows."""
+        """Whether the first rows decided which numbers the feature accepts."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -377,7 +377,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Check the numbers of a dense or sparse table. Impossible numbers under a guessed family become NaN if ``unseen``
+    """Check the numbers of a dense or sparse table. Numbers that a guessed family excludes become NaN if ``unseen``
     allows it; otherwise, impossible numbers raise ``ValueError``.
     """
     support, accepts = feature.family.support, feature.family.accepts

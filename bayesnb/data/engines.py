@@ -134,7 +134,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame. If given, ``first`` gets the first frame and returns the function to use as
+    """Yield ``ask(frame)`` for each frame. ``first``, if given, gets the first frame and returns the function to use as
     ``ask``.
     """
     row = 0

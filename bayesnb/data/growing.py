@@ -75,7 +75,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas. Their columns must be the same, unless new columns are allowed."""
+    """Merge two schemas. Both schemas need the same columns, unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))

@@ -129,7 +129,7 @@ def _evidence(x: Array, labels: Labels) -> float:
 
 
 def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
-    """log p(row, class | other rows) under Gaussians, and log p(class | other rows); both are (row, class)."""
+    """log p(row, class | other rows) under Gaussians, and log p(class | other rows), as arrays (row, class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
     posterior = _learned(schema, data, labels)
@@ -182,7 +182,7 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """For each family: how much better than a Gaussian it predicts the class from the column alone, in nats.
+    """How much better each family predicts the class from the column alone than a Gaussian does, in nats.
 
     Gains of up to 3 nats are 0.
     """
@@ -201,7 +201,7 @@ def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether texts, used alone, predict the class better as bags of words than as levels or by its frequencies."""
+    """Whether texts alone predict the class better as bags of words than as levels or than class frequencies do."""
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.
     held, known = _labelled(held, labels)
@@ -212,7 +212,7 @@ def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
 
 
 def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
-    """The rounding unit of numbers that predict the class better as intervals of this length than as a Gaussian."""
+    """The unit of rounded numbers, if intervals of this length predict the class better than a Gaussian."""
     held, known = _labelled(held, labels)
     x = held.to_numpy(float)
     if known is None or not (unit := float(f"{rounding(x)[0]:.9g}")):

@@ -343,8 +343,8 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature may lack some of its columns only if ``known``
-    contains one of its columns. The feature is then omitted. Otherwise, an error is raised.
+    Some columns of a bag of words may be absent. Any other feature that lacks some of its columns is omitted if
+    ``known`` contains one of its columns; otherwise, an error is raised.
 
     Raises
     ------

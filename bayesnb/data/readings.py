@@ -78,11 +78,11 @@ class Reading(ABC):
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
-        """The property of the texts in which the readings differ, or "" (none)."""
+        """What the texts leave open, such as the decimal mark, or ""."""
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers of a column, and the kinds of its cells; ``None`` if there are none."""
+        """The numbers of a column, and the kinds of its cells, each ``None`` if absent."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -484,7 +484,7 @@ class Date(Reading):
         return (cells * unit).round() / unit
 
     def written(self, cells: Sequence[Any]) -> list[str | None]:
-        """Format elapsed time as ``read`` reads it."""
+        """Format elapsed time as ``read`` expects."""
         order = {"dmy": (r"\3.\2.\1"), "mdy": r"\2/\3/\1"}.get(str(self.format), r"\1-\2-\3")
         return [None if np.isnan(cell) else re.sub(r"^(\d+)-(\d+)-(\d+)", order, self._text(cell)) for cell in cells]
 
@@ -765,7 +765,7 @@ MOST_SPELLED = 500
 
 
 def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map typing errors in rare levels, and other words for an answer, to more frequent levels."""
+    """Map rare levels with typing errors, and synonyms of answers, to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
@@ -974,7 +974,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """How to read the numbers among some levels, if they have one unit and decimal mark; and the other texts."""
+    """The readings with one unit and decimal mark that fit the numbers among some levels; and the other texts."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
@@ -982,14 +982,14 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """Ways to read levels that are all numbers: several if ambiguous, none if all are whole (perhaps codes)."""
+    """The ``Number`` readings that fit all levels: several if ambiguous, none for whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """The texts that are not numbers, if most are; among whole numbers as text, only markers."""
+    """The texts that are not numbers, if few; among whole numbers as text, only markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -106,7 +106,7 @@ class Schema:
 
     @property
     def dates(self) -> dict[Any, Date]:
-        """The readings of feature columns of elapsed time."""
+        """The readings that produce columns of elapsed time."""
         held = {reading.names(column)[0]: reading for column, reading in self.readings.items()}
         return {name: own for name, own in held.items() if isinstance(own, Date) and "elapsed" in own.parts}
 
@@ -125,7 +125,7 @@ class Schema:
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, tuple[Origin, Any]]) -> Schema:
-        """Record why each of these families was chosen, and its candidates."""
+        """Record why each family was chosen, and from which candidates."""
         held = {name: reason for name, reason in reasons.items() if name in self.features}
         put = {name: replace(self.features[name], origin=origin, tried=tried) for name, (origin, tried) in held.items()}
         return replace(self, features={**self.features, **put})
@@ -148,7 +148,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """The features of which some cells are read as missing, and the known levels of their columns."""
+        """Each feature that may read cells as missing, with the known levels of its columns."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}

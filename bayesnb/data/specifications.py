@@ -331,7 +331,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families. With ``None``, such columns raise an error.
+    """A family for each type of column, instead of the default families. Columns with family ``None`` raise an error.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Summary:
 
     ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` maps each
     categorical column to its declared levels, or to ``None`` if no levels are declared or the parts differ. ``named``
-    holds the classes declared by the label types.
+    holds the classes that categorical labels declare.
     """
 
     schema: Schema

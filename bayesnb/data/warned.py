@@ -50,7 +50,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column, count the rows with each unseen level or with each number that the family excludes."""
+    """For each column, count the rows per unseen level, or per number that the family excludes."""
     by_position = schema.watched and not (table.named and schema.named)
     place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}
     found: dict[Any, Counter[Any]] = {}
@@ -178,8 +178,8 @@ def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
     """The log probability that two rows are equal in all columns by chance, estimated from distinct rows.
 
     The estimate is Π_j p_j Π r_jk. p_j is the share of pairs of rows that are equal in column j; r_jk is the share that
-    is equal in columns j and k, divided by p_j p_k. The product of r_jk is over the tree of columns where it is largest
-    (Chow and Liu 1968), so heights in inches and in centimetres count as one column.
+    is equal in columns j and k, divided by p_j p_k. The product of r_jk is over the tree of columns with the largest
+    product (Chow and Liu 1968), so heights in inches and in centimetres count as one column.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 

@@ -184,7 +184,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether each column is cut as :meth:`of` cuts columns."""
+        """Whether :meth:`of` could have made every cut."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -287,7 +287,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices (in ``pieces``) of columns with no value, or with one value equally probable in all classes.
+    """Indices (in ``pieces``) of columns without values, or whose only value is equally probable in all classes.
 
     Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
     its own class, but not in the other classes.
@@ -334,7 +334,7 @@ class Numbers:
         return cls(columns.astype(np.intp), *others)
 
     def sound(self, grid: Grid) -> bool:
-        """Whether the numbers are finite and belong to real columns of the grid."""
+        """Whether the numbers are finite and belong to real-valued columns of the grid."""
         each = (self.centre, self.scale, self.low, self.high)
         sound = self.columns.dtype.kind == "i" and all(x.shape == self.columns.shape for x in each)
         sound = sound and all(np.isfinite(x).all() for x in each) and bool((self.scale > 0).all())
@@ -416,7 +416,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether the pairs are those of a forest, if one is averaged over."""
+        """Whether there are no forests, or few columns with all their pairs counted."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 

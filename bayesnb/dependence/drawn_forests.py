@@ -1,4 +1,4 @@
-"""Draw column parameters, and forests that connect columns, given the data or the data and one row."""
+"""Draw column parameters and forests over the columns, given the data and, optionally, one row."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class DrawnForests:
 
         ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw
         (forest and parameters). Columns are redrawn, parents before children. A cell drawn from the family of a column
-        is accepted with a probability proportional to p(cell | parent's cell) / p(cell). ``read`` encodes drawn cells
-        of a feature as data.
+        is accepted with a probability proportional to p(cell | parent's cell) / p(cell). The function ``read`` encodes
+        drawn cells of a feature.
         """
         if (forests := self.terms.forests) is None:
             return

@@ -37,9 +37,9 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). A
-    tree's rows are chosen by *keys*, hashes that include cells but not labels. The hashes that choose a node's columns
-    also include labels. Rows with equal cells are used together to grow a tree, or omitted together. The counts of
-    nodes include all rows.
+    tree's rows are chosen by *keys*, hashes of cells but not of labels. Hashes of cells and labels choose a node's
+    columns. Rows with equal cells are used together to grow a tree, or omitted together. The counts of nodes include
+    all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
     :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.
@@ -87,7 +87,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether the trees divide columns of these numbers of cells, and every path ends."""
+        """Whether the trees can divide columns with ``sizes`` cells, and every path ends."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1

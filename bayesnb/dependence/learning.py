@@ -58,7 +58,7 @@ def learn(
     ------
     NoExponentsError
         If a feature has no exact leave-one-out, if a term is not finite, if the weights of the rows are too large, if
-        more than half of the rows are the only row of their class, or if there are too many exponents or columns.
+        more than half of the rows are alone in their class, or if there are too many exponents or columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -136,7 +136,7 @@ class _Learning:
         columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
         columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
         member learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from
-        more rows; the search starts there.
+        more rows, to start the search.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = names(posterior)
@@ -187,9 +187,9 @@ class _Learning:
     def held_out(self, before: Members) -> HeldOutRows:
         """Predict held-out rows by each member of a model average.
 
-        For each fold, everything except the trees is learned again from the other folds. Rows are dealt to folds class
-        by class; copies of a row may be in different folds. Rows of a class share a fold if renaming columns or levels,
-        or negating numeric columns, makes them equal.
+        For each fold, everything except the trees is learned again from the other folds. Rows are assigned to folds
+        class by class; copies of a row may be in different folds. Rows of a class that differ only in column names,
+        level names or signs share a fold.
         """
         posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)

@@ -117,7 +117,7 @@ class PairCounts(Statistic):
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Group positions in ``shapes`` by shape."""
+    """Group the positions of equal ``shapes``."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -303,7 +303,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The sum over refinements. ``finer`` repeats values of cells for the cells of one more refinement."""
+        """The sum over refinements. ``finer`` repeats the value of each cell for its next finer cells."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -351,7 +351,7 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
-    otherwise with False. The second entry counts earlier refinements of the column that the step refines, the third
+    otherwise with False. The second entry counts earlier refinements of this step's column; the third entry counts
     those of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741

@@ -84,7 +84,7 @@ class Partitions:
         return 2 ** (self.steps + 1)
 
     def sound(self, n_columns: int) -> bool:
-        """Whether each split is one of ``n_columns`` columns."""
+        """Whether each split uses one of ``n_columns`` columns."""
         shaped = self.columns.ndim == 2 and self.columns.shape == self.cells.shape and 1 <= self.steps <= MOST_STEPS
         whole = all(each.dtype.kind == "i" and (each >= 0).all() for each in (self.columns, self.cells))
         return shaped and whole and bool((self.columns < n_columns).all())

@@ -216,9 +216,9 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     which are equal; scale (row, class); and a permutation of the classes.
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
-    scores have equal moments must get equal probabilities. The last array, (row, class, class), holds weights to
-    average results over classes with equal moments. This array is ``None`` if no row has such classes, or if there are
-    only two classes.
+    scores have equal moments must get equal probabilities. A fifth array, (row, class, class), holds weights to average
+    results over classes with equal moments. This array is ``None`` if no row has such classes, or if there are only two
+    classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -426,21 +426,21 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 
 def _compared(x: Array, n: int) -> Array:
-    """Replace the deviations of two classes, which follow ``n`` shared exponents, by (d_1 - d_0) / √2."""
+    """Replace the deviations of two classes, stored after ``n`` shared exponents, by (d_1 - d_0) / √2."""
     first, second = np.split(x[..., n:], 2, axis=-1)
     return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
 
 
 def _apart(x: Array, n: int) -> Array:
-    """The deviations of two classes whose sum is 0, from the results of :func:`_compared`."""
+    """Undo :func:`_compared`, with deviations of the two classes that sum to 0."""
     half = x[..., n:] / np.sqrt(2)
     return np.concatenate([x[..., :n], -half, half], axis=-1)
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
     """A Cholesky factor L of the precision, and a square root of the covariance. The precision is factored with the
-    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. So the first rows of the root, for
-    shared exponents and then the first classes, are mostly zero.
+    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. So the root's first rows, which
+    belong to shared exponents and the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

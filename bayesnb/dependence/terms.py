@@ -1,6 +1,6 @@
 """Terms of the log predictive, each multiplied by an exponent, with exact leave-one-out values.
 
-Naive Bayes adds the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
+Naive Bayes sums the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """Identifiers of the learned terms, which do not depend on the names of columns."""
+        """For each learned term, an identifier that does not depend on column names."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]

@@ -94,11 +94,11 @@ class Comparison:
         return float(gap.mean()), standard_error(gap) / len(gap)
 
     def never(self, name: Any) -> int:
-        """The number of held-out rows to whose class a model gave probability 0."""
+        """The number of held-out rows whose class got probability 0 from a model."""
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A plug-in's excess log loss over full Bayes: on held-out rows, and expected if the model is right."""
+        """A plug-in's excess log loss over full Bayes: observed on held-out rows, and expected under the model."""
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
         way = "higher" if gap > 0 else "lower"

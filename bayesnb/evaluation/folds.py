@@ -150,12 +150,12 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """Replace labels that a fitted model has not learned by its unknown class, if it has one."""
+    """If a fitted model has an unknown class, use it for labels that were not learned."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
 def _on_new_rows(clf: Any) -> str:
-    """How to score a fitted classifier on new rows; empty if it is not fitted."""
+    """If the classifier is fitted, a hint for scoring new rows; otherwise no text."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -250,7 +250,7 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, (row,), by one random number per row."""
+    """Each row's fold, (row,), determined by one random number per row."""
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
     try:

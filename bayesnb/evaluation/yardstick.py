@@ -47,7 +47,7 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        An invertible transformation of the drawn rows before methods see them, for example by repeating columns.
+        An invertible function that transforms drawn rows before methods see them, for example repeats columns.
     true : bool
         Whether the naive Bayes assumption holds for the transformed rows.
     """

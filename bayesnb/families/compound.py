@@ -489,7 +489,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """For each column, yield its cells (row, 1), the family log weights, and (family, belief or θ) pairs."""
+        """For each column, yield its cells (row, 1), log weights of families, and pairs (family, belief or θ)."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]

@@ -527,7 +527,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
         settings = {name: getattr(self, parameter) for name, parameter in learned.SET_AFTER_FIT.items()}
         same = all(getattr(held, name) is value for name, value in settings.items())
-        return held if same else replace(held, **settings)
+        held = held if same else replace(held, **settings)
+        return held if held.estimate == self.estimate else held.with_estimate(self.estimate)
 
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 

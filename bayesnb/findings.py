@@ -93,7 +93,7 @@ class Remark:
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
-    if any family that the user states answers the finding; the suggested command names none.
+    if stating any family answers the finding; the suggested command names none.
     """
 
     column: Any
@@ -193,7 +193,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Add the recommended families to ``given``, spelled as on the command line; a stated family stays."""
+    """Add recommended families, spelled as on the command line, to ``given``; families already there stay."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:
@@ -329,8 +329,8 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` are columns whose categorical
-    types declare their levels.
+    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. Categorical types declare the levels of the
+    columns ``declares``.
     """
     for name, cells in frame.items():
         if cells.dtype == object and any(type(value).__hash__ is None for value in cells):
@@ -440,7 +440,7 @@ def _kinds(cells: pd.Series) -> str:
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
     held = values.dropna()
     texts = held[held.map(lambda cell: isinstance(cell, str))].astype(object).str.strip()
-    counts = texts[texts.str.lower().isin(MARKS)].value_counts() if len(texts) else texts
+    counts = texts[texts.str.lower().isin({"", *MARKS})].value_counts() if len(texts) else texts
     if counts.empty:
         return
     others = sorted({*texts} - {*counts.index})
@@ -843,6 +843,10 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     for slip, label in [*slips_in(counts).items()][:3]:
         said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
         yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
+    for mark in [label for label in counts if label.strip().lower() in {"", *MARKS}]:
+        na = Spelled("write None there", f"--na {shlex.quote(f'{labels.name}={mark}')}")
+        said = Message("the class {mark!r} ({n:,}): if it means missing, {na}", mark=mark, n=counts[mark], na=na)
+        yield Remark(labels.name, said, True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         said = f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart"

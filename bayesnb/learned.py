@@ -44,7 +44,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """Everything a classifier has learned. Raise if the learned statistics do not determine the posterior."""
+        """Everything a classifier has learned. Raise an error unless the learned statistics determine the posterior."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, counts_of(settings, model))
         known = [label != model.unknown for label in labels_of(model.classes)]
@@ -80,7 +80,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column one family, chosen from the values of both sets of rows."""
+        """Give each column one family, chosen by its values in both sets of rows."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         return alike(self, other)

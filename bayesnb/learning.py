@@ -175,7 +175,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield summaries if the table is streamed and needs no dependence counts, otherwise rows."""
+    """Yield summaries of a streamed table if no dependence needs counts; otherwise yield rows."""
     schema = schema_of(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
-from bayesnb.data.specifications import family_named
+from bayesnb.data.specifications import made
 
 ELSEWHERE = {
     "alpha": "features=Categorical(Dirichlet(1.0)), or features={column: Categorical(Dirichlet(1.0))}",
@@ -77,7 +77,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
     ValueError
         If there is no parameter at ``path``.
     """
-    value = family_named(value)() if isinstance(value, str) else value
+    value = made(value) if isinstance(value, str) else value
     parts = _parts(value)
     # The name of a column may contain two underscores, so the longest matching name is used.
     fits = [key for key in parts if path == str(key) or path.startswith(f"{key}__")]

@@ -79,7 +79,7 @@ def fit(
         say(f"{summary.blank:,} rows without a class are left out")
     rows = dict(zip(clf.classes, clf.statistics.rows, strict=True))
     n = len(summary.schema.features)
-    say(f"{summary.rows:,} rows, {n} {'feature' if n == 1 else 'features'}; {count_of(rows, 8)}")
+    say(f"{summary.rows - summary.blank:,} rows, {n} {'feature' if n == 1 else 'features'}; {count_of(rows, 8)}")
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]
         weight, naive = None if (drawn.weight == 1).all() else drawn.weight, clf

@@ -16,9 +16,9 @@ from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian, LogNormal
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.rates import Exponential, Poisson
+from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
 from bayesnb.families.rounded import Rounded
 from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
@@ -442,6 +442,17 @@ def family_named(name: str) -> Any:
     raise ValueError(f"there is no family {name!r}" + meant_of_all(asked, kinds, f"families are {', '.join(kinds)}"))
 
 
+KNOWN = {GaussianKnownVariance: "variance", GammaKnownShape: "shape"}
+"""Families with a parameter that must be known, and its name."""
+
+
+def made(name: str) -> Any:
+    """The family with this name and its default parameters."""
+    if known := KNOWN.get(family := family_named(name)):
+        raise ValueError(f"{name!r} needs its {known}: write {family.__name__}({known}=...)")
+    return family()
+
+
 def parsed(said: str, m: float | None = None) -> Any:
     """Parse a command-line specification; ``m`` is the number of imaginary rows for a ``Binned``."""
     kind, _, rest = said.partition(":")
@@ -453,19 +464,18 @@ def parsed(said: str, m: float | None = None) -> Any:
     if family is Binned:
         prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
         return Binned(edges=tuple(float(item) for item in items) or None, **prior)
+    if known := KNOWN.get(family) or ("unit" if family is Rounded and items else None):
+        try:
+            return family(**{known: float(rest)})
+        except ValueError:
+            raise ValueError(f"Expected {kind}:{known.upper()}, such as {kind}:0.5; got {said!r}") from None
     if not items:
         return family()
-    if family is Rounded:
-        try:
-            (unit,) = map(float, items)
-        except ValueError:
-            raise ValueError(f"Expected rounded:UNIT, such as rounded:0.5; got {said!r}") from None
-        return Rounded(unit=unit)
     if family in (Hurdle, Missing):
         part = parsed(rest, m)
         return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)
     if family in (BestFamily, Mixture):
-        return family([family_named(item)() for item in items])
+        return family([made(item) for item in items])
     return family(), items
 
 
@@ -503,7 +513,7 @@ def entries(features: Any) -> list[Entry]:
     if features is None:
         return []
     if not isinstance(features, Mapping):
-        spec = family_named(features)() if isinstance(features, str) else features
+        spec = made(features) if isinstance(features, str) else features
         if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing | Text) or _reads(spec):
             raise TypeError(
                 "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
@@ -529,7 +539,7 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
         together = isinstance(value, tuple) and len(value) == 2
         spec, columns = value if together else (value, [key])
         with about(f"features[{key!r}]"):
-            spec = family_named(spec)() if isinstance(spec, str) else spec
+            spec = made(spec) if isinstance(spec, str) else spec
         yield key, spec, [columns] if isinstance(columns, str) else columns, together
 
 

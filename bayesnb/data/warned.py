@@ -311,8 +311,10 @@ FEWEST_EQUAL, FIRST = 20, 16
 
 
 def warn_of_target(table: Table, target: Target, soft: bool) -> None:
-    """Warn of columns that equal the labels, and of classes without rows unless the labels are soft."""
+    """Warn of columns that equal the labels, a class "", and classes without rows unless the labels are soft."""
     seen = set(target.classes.tolist())
+    if blank := [label for label in seen if isinstance(label, str) and not label.strip()]:
+        warn(f"{blank[0]!r} is a class of y: write None for rows without a label")
     if not soft and (empty := [label for label in target.declared if label not in seen]):
         warn(
             f"the type of y declares class {empty[0]!r}, which has no rows, and it gets a small probability: write "

@@ -321,7 +321,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) of each row i that ``posterior`` has learned, (row,).
 
-        The parameters are integrated out, or set to ``point``, their posterior mode or mean without row i.
+        The parameters are integrated out, or set to their posterior mode or mean (``point``) without row i.
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None

@@ -28,7 +28,7 @@ class Dyadic:
     Parameters
     ----------
     edges : array (edge,)
-        In units of the column, increasing. An interval includes its lower edge.
+        Increasing, in units of the column. An interval includes its lower edge.
     paths : int array (edge + 1,)
         The integer code of each interval.
     depth : int

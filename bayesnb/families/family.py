@@ -172,7 +172,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
-        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
+        """Draw the statistic of ``n`` (class, column) further cells at θ; ``None`` if only cells can be drawn."""
         return s.drawn(theta, n, rng)
 
     @abstractmethod
@@ -217,8 +217,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        Up to a constant that classes share, log p(x | θ) is weights·x + xᵀ curvature x plus the sum of ``offset`` over
-        terms. ``None`` if log p(x | θ) is not quadratic.
+        Up to a constant that classes share, log p(x | θ) is xᵀ curvature x + weights·x + Σ_term ``offset``. ``None`` if
+        log p(x | θ) is not quadratic.
         """
         return None
 

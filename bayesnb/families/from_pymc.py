@@ -23,7 +23,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and its arguments; a call with a name and a shape creates the variable."""
+    """A prior given by a PyMC class and its arguments; ``prior(name, shape)`` creates the variable."""
 
     dist: Any
     arguments: Mapping[str, Any]

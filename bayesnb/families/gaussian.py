@@ -146,7 +146,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior per class and column; in constant columns, each row of another class is a pseudo-count.
+        """The prior per class and column; in constant columns, each row of another class adds a pseudo-count.
 
         Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
         small variance.
@@ -252,7 +252,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
     ----------
     prior : Normal
     variance : float or array (column,)
-        Variance of one row within a class, in squared units of the column.
+        Variance of a cell within a class, in squared units of the column.
 
     Examples
     --------
@@ -321,7 +321,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density refers to x, not to ln x. Tables show the median of x, exp(μ), and the standard deviation of ln x.
+    The density refers to x, not to ln x. Tables show the median of x (exp(μ)) and the standard deviation of ln x.
 
     Parameters
     ----------

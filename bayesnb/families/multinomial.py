@@ -82,7 +82,7 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """The counts of these words, which are 0 for new words."""
+        """The counts of these words; 0 for new words."""
         if self.words == words:
             return self
         place = {word: k for k, word in enumerate(words)}

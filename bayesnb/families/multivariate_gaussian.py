@@ -198,8 +198,8 @@ def log_student_without_square(
 ) -> Array:
     """Like ``log_student``, but the row is also removed from Ψ's shared scatter.
 
-    ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` holds the g of each row. ``weight`` is 0 for rows of
-    other classes. The new squared distances are computed with the Sherman-Morrison formula.
+    ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` holds one vector g per row. ``weight`` is 0 for rows
+    of other classes. The new squared distances are computed with the Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):

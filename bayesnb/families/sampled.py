@@ -146,7 +146,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Yield parts of at most ``most`` draws.
+    """Yield parts of up to ``most`` draws.
 
     A part that is too large is sorted by the parameter with the largest sd, and halved.
     """
@@ -531,7 +531,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """NUTS samples variables in units of (x - m) / s, so the units of the column do not matter."""
+        """NUTS samples variables on the scale (x - m) / s, so the column's unit does not matter."""
         import pymc as pm
 
         shape = prior.m.shape

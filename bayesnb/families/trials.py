@@ -65,8 +65,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of the column decided the family. If ``inferred`` is true, the counts of a column with only
-        one value are pooled over classes, so this column changes no class probability.
+        Whether the family was inferred from the column's values. If ``inferred`` is true, the counts of a column with
+        only one value are pooled over classes, so this column changes no class probability.
 
     Examples
     --------

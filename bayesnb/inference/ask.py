@@ -41,7 +41,7 @@ NODES = 8
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """Repeat an encoded row, with each of ``values`` in its cell ``column``."""
+    """Repeat an encoded row, replacing its cell ``column`` by each of ``values``."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():
@@ -63,7 +63,7 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The joint distribution of a missing cell and the class, given the other cells of the row.
 
-    Return values of the cell, their p(class, value | other cells) as an array (value, class), and the total probability
+    Return some values of the cell, p(class, value | other cells) as an array (value, class), and the total probability
     of all other values.
 
     ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
@@ -192,7 +192,7 @@ def ask_next(
     Notes
     -----
     Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking considers one observation at a
-    time. Columns that are informative only in combination rank low.
+    time. Columns that are informative only together are ranked low.
 
     References
     ----------

@@ -208,7 +208,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose parameters are not drawn, only the log-likelihood of each cell."""
+        """Features for which only each cell's log-likelihood is drawn, not the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -276,7 +276,7 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise if the estimate uses no priors, because the likelihood of exponents may have no maximum."""
+    """Raise if the estimate uses no priors: the likelihood of exponents may have no maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -161,8 +161,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row. If the family of a column has neither a Normal or
-        Student-t density nor a table of values. If a column is read as dates, numbers with units or several choices.
+        If the model has a ``dependence`` or a class prior per row. If the family of a column has no Normal density,
+        Student-t density or table of values. If a column is read as dates, numbers with units or several choices.
 
     Examples
     --------

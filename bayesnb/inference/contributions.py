@@ -253,7 +253,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
-    """Join the lines at the positions ``rest`` in one line."""
+    """Join the lines at positions ``rest`` into one line."""
     both = {"entry": f"({len(rest)} others)", "value": None, "missing": False, "lower": np.nan, "upper": np.nan}
     return lines.iloc[rest[:1]].assign(**both, log_odds=lines["log_odds"].iloc[rest].sum())
 

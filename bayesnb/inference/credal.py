@@ -261,7 +261,7 @@ def predict_credal(
     Returns
     -------
     DataFrame (row, (class, ...))
-        ``lower`` and ``upper`` bound p(class | row) over all priors of the set. ``undominated`` is False if some other
+        ``lower`` and ``upper`` limit p(class | row) over all priors of the set. ``undominated`` is False if some other
         class is more probable under every prior.
 
     Raises

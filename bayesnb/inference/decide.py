@@ -186,7 +186,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 
 @question("the smallest set of classes with a given probability", "what to do", "sets")
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
-    """The smallest set of classes of each row whose probability is at least ``mass``.
+    """For each row, the smallest set of classes with probability at least ``mass``.
 
     For a guarantee that does not depend on the model, see :func:`bayesnb.sets.conformal`.
 

@@ -243,7 +243,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature, posterior concentrations: of the row's level, and summed over levels, (2, class, column)."""
+    """Posterior concentrations per feature, of the row's level and summed over levels, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

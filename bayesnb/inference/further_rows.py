@@ -36,7 +36,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of ``rows``, (class,), further rows per class at a point θ.
+    """Draw the statistic of further rows at one θ; ``rows``, (class,), is their number.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
     family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
@@ -109,10 +109,10 @@ def worth_of_rows(
     Returns
     -------
     DataFrame (more, ...)
-        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` bound the mean loss of predicted
-        rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in loss.
-        Columns that begin with ``regret`` hold the regrets of the plug-ins. ``attrs["rows_needed"]`` maps each plug-in
-        to the number of further rows after which its regret stays at most ``bound``, or infinity.
+        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` enclose the mean loss of
+        predicted rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in
+        loss. Columns that begin with ``regret`` hold the regrets of the plug-ins. ``attrs["rows_needed"]`` maps each
+        plug-in to the number of further rows after which its regret stays at most ``bound``, or infinity.
 
     Raises
     ------

@@ -129,8 +129,8 @@ def predict_table(
     -------
     DataFrame (row, ...)
         The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also ``p_<class>_lower``,
-        ``_median`` and ``_upper``. The result is lazy for a Dask or Spark DataFrame, and an iterator of data frames in
-        the order of the rows for other tables that are read in parts.
+        ``_median`` and ``_upper``. For a Dask or Spark DataFrame the result is lazy; for other tables read in parts, it
+        is an iterator of data frames, in row order.
 
     Examples
     --------

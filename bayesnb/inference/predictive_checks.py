@@ -238,7 +238,7 @@ CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """Results of predictive checks, which print as one sentence.
+    """Results of predictive checks; ``str`` gives one sentence.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Question:
     """One question: a row of the table of questions.
 
     ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
-    function, ``None`` for a method. ``columns`` holds the meaning of each column, for a legend.
+    function, ``None`` for a method. ``columns`` explains each column of the answer, for a legend.
     """
 
     name: str

@@ -47,8 +47,8 @@ class LogOdds:
     D, x), a mixture over the row's class. N determines the weights and components of the mixture
     (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
 
-    A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
-    probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
+    A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the two
+    class probabilities, or None to leave these probabilities out. ``offset``, (row,), is added to the log-odds.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]
@@ -251,7 +251,7 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula is accurate: all posteriors are exact, of tested types and with short tails.
+    """Whether the saddlepoint formula is accurate: true if all posteriors are exact, of tested types and short-tailed.
 
     In tests, errors of probabilities were below 0.011 if the function returned True, otherwise up to 0.05. A tail is
     long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.

@@ -205,7 +205,7 @@ class _Draws:
         return tree
 
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
-        """Draw the exponents given the terms of the rows that they were learned from; return a DataTree.
+        """Draw the exponents given the terms of the rows used to learn exponents; return a DataTree.
 
         Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
         """

@@ -1,4 +1,4 @@
-"""Prediction scores with intervals, compared with the model's expectation and class frequencies."""
+"""Prediction scores with intervals, compared with class frequencies and the model's expectation."""
 
 from __future__ import annotations
 

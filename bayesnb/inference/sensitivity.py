@@ -115,8 +115,8 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 class Factor:
     """A factor of the joint probability: one feature, or the class probabilities (then ``family`` is None).
 
-    Its prior and likelihood can each be raised to a power.
-    ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
+    A factor's prior and likelihood are raised to separate powers. ``s`` is the statistic of the learned rows. ``x`` are
+    the cells of the rows to predict.
     """
 
     prior: Any
@@ -252,8 +252,8 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. Per predicted row, take the largest change of a class probability; ``mean`` and ``largest`` are
-        its mean and maximum. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
+        ``likelihood``. ``mean`` and ``largest`` are the mean and maximum, over predicted rows, of the largest change of
+        a class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
         values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
         log2 of the power, at power 1.

@@ -291,7 +291,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Names of inner tables begin with ``ROWS`` to avoid shadowing the user's tables."""
+        """The whole SELECT. Names of inner tables begin with ``ROWS``, so none hides a user's table."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -366,9 +366,9 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If a column's family or its reading (dates, numbers with units, several choices) cannot be written as SQL, if
-        two columns have the same name in the database, or if :func:`bayesnb.odds.linear_form` refuses the exponents of
-        the model.
+        If a column's family or contents (dates, numbers with units, several choices) cannot be written as SQL, if two
+        columns have the same name in the database, or if :func:`bayesnb.odds.linear_form` refuses the exponents of the
+        model.
 
     Notes
     -----

@@ -296,7 +296,7 @@ class Line:
 class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
-    ``level`` bounds the probability of a false alarm over all columns and classes and the whole stream. ``unwatched``
+    ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream. ``unwatched``
     are the columns that are not watched. ``labelled`` is ``None`` before the first row.
     """
 
@@ -402,7 +402,8 @@ class Watch:
             return Message(said, rows=self.rows)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
-            "Alarm at row {row:,} of {rows:,}: the stream has left the model, first in {where}{more}.",
+            "Alarm at row {row:,} of {rows:,}: the stream has left the model, or the model never fitted, first in "
+            "{where}{more}.",
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=where,
@@ -476,9 +477,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched, other columns of numbers only if learned rows are given. Without learned rows, a column that is
-    wrongly modelled as Normal eventually raises an alarm. To find levels that neither the type nor the family of a
-    column declares, √n of the n learned rows of each class are set aside. Levels absent from the set-aside rows,
-    including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
+    wrongly modelled as Normal eventually raises an alarm. Of the n learned rows of each class, √n are set aside to find
+    levels that no column type or family declares. Levels absent from the set-aside rows, including new levels, are
+    merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------
@@ -528,7 +529,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
-    """The reader of a column in class ``c``; ``None`` if it cannot be watched. ``c=None`` means all classes."""
+    """Reader of a column in class ``c``; ``None`` if the column cannot be watched. ``c=None`` means all classes."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]

@@ -86,7 +86,7 @@ def large_enough(cells: float) -> bool:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to use the compiled loop, not bit-identical numpy code, for this number of cells.
+    """Whether this number of cells justifies the compiled loop instead of bit-identical numpy code.
 
     Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
     in total. If the compiler is already loaded, loops over at least ``from_`` cells are compiled.
@@ -116,7 +116,7 @@ def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-    """Yield ``work(slice)`` for each slice in order, computed in :func:`threads` threads."""
+    """Yield ``work(slice)`` per slice, in order, computed in parallel (see :func:`threads`)."""
     if len(parts) < 2:
         yield from map(work, parts)
         return

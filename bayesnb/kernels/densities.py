@@ -284,7 +284,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def _in_fours(x: Array) -> Array:
-    """Join each four columns of bytes, 0 or 1, to a number from 0 to 15."""
+    """Join every four columns of bytes (0 or 1) into a number from 0 to 15."""
     cells = blocks.contiguous(np.pad(x, ((0, 0), (0, -x.shape[1] % 4))) if x.shape[1] % 4 else x)
     # The product has byte k of a number in its bit 24 + k.
     return (cells.view("<u4") * np.uint32(0x01020408) >> 24).astype(np.uint8)

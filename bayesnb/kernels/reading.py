@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether :func:`extremes` is true for any cell; if not ``signed``, also whether a cell is negative or NaN."""
+    """Whether :func:`extremes` is true for any cell, or, unless ``signed``, any cell is negative or NaN."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
@@ -53,7 +53,7 @@ def extremes(x: Array) -> Array:
 
 
 def whole_numbers(x: Array, kind: type = np.int16) -> tuple[Array, int] | None:
-    """Convert whole numbers from 0 on to integers of the type ``kind``; return also the largest number.
+    """Convert nonnegative whole numbers to integers of the type ``kind``; also return the largest number.
 
     If the type has a sign, NaN becomes -1. Return ``None`` if a cell has any other value.
     """
@@ -121,7 +121,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _seen(x: Array) -> tuple[Array, int]:
-    """Per column, a number whose bit v is set if the value v below 64 occurs; and the bitwise or of all values."""
+    """Per column, a number whose bit v is set if the value v (below 64) occurs; and the bitwise OR of all values."""
     bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
     for i in range(len(x)):
         for j in range(x.shape[1]):
@@ -180,7 +180,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """For each x, count the edges ≤ x and return the entry of ``paths`` at this position; -1 for NaN.
+    """For each x, ``paths[k]``, where k is the number of edges ≤ x; -1 for NaN.
 
     ``paths`` is (edge + 1,).
     """

@@ -124,9 +124,9 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """For each pair of columns in turn, the weight of each cell combination, (class, combination).
+    """For each pair of columns in turn, the weight of each code combination, (class, combination).
 
-    ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of cells per column.
+    ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of codes per column.
     ``columns``, (pair, 2), holds the pairs of columns.
     """
     found = [np.zeros((labels.n, 0))]
@@ -233,7 +233,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """Return the same bits as :func:`_moments`, because both add row by row."""
+    """The same bits as :func:`_moments`, because both add row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -366,7 +366,7 @@ class Posterior:
 
     @cached_property
     def log_label(self) -> Array:
-        """ln of the posterior mean class probabilities, (class,)."""
+        """ln of posterior means of class probabilities, (class,)."""
         with about("class prior", self.labels):
             return log(self.label.mean())
 
@@ -483,8 +483,7 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled
-        feature.
+        """Leave-one-out log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled feature.
 
         The result is exact for conjugate features. Priors scaled to the data still depend on row i.
         """

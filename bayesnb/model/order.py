@@ -175,7 +175,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 def beside(sums: Array) -> Array:
     """For each cell, hash the sum of all lower cells and the sum of all higher cells.
 
-    The order of the sums does not matter.
+    The hash is symmetric in the two sums.
     """
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto

@@ -1,6 +1,6 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored beside the JSON, each under its path in the JSON. Only a closed list of classes is decoded:
+Arrays of numbers are stored beside the JSON, each under its path in the JSON. Only classes in a fixed list are decoded:
 names in a document are never imported or called.
 """
 

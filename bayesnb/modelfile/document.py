@@ -52,11 +52,11 @@ class Contents:
 
     ``configuration`` holds the parameters of the estimator, and ``target`` the name of the class column. ``reading``
     holds the columns that the command line ignored, and the markers of missing values. ``expected`` is true if
-    unlabelled rows were counted by their responsibilities. ``declared`` classes exist even without rows. ``draws`` are
-    the draws of the sampled features. ``drawn`` holds the draws of all parameters of a model from ``from_draws``.
-    ``record`` holds the name of the table and the scores of its rows, if the command line fitted the model. Learning
-    more rows clears ``record``. ``hash``, 64 hexadecimal digits, is the digest of all other fields. ``version`` is the
-    version of bayesnb that wrote the file.
+    unlabelled rows were counted by class probabilities. Classes in ``declared`` need no rows. ``draws`` are the draws
+    of the sampled features. ``drawn`` holds the draws of all parameters of a model from ``from_draws``. ``record``
+    holds the name of the table and the scores of its rows, if the command line fitted the model. Learning more rows
+    clears ``record``. ``hash``, 64 hexadecimal digits, is the digest of all other fields. ``version`` is the version of
+    bayesnb that wrote the file.
     """
 
     configuration: Mapping[str, Any]

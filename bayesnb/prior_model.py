@@ -24,7 +24,7 @@ from bayesnb.wording import Cure, RefusedError
 class PriorModel:
     """The model before any data.
 
-    ``prior`` is the :class:`Posterior` given no rows. The ``statistics`` of the table only set the scale of its priors.
+    ``prior`` is the :class:`Posterior` given no rows. The ``statistics`` of the table only set the scale of the priors.
     """
 
     prior: Posterior

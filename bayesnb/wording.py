@@ -119,7 +119,7 @@ class Cure:
 class Message:
     """A template, such as "column {column!r} holds {value:g}", and the values of its placeholders by name.
 
-    ``str(message)`` writes options as Python code; :meth:`written` can also write them as in a command. A value may be
+    ``str(message)`` writes options as Python code; :meth:`written` can also write command-line options. A value may be
     another message, a cure, a tuple of cures, or an error that holds a message.
 
     Parameters

@@ -177,9 +177,8 @@ FINEST = 40
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
     """The log probability that two rows are equal in all columns by chance, estimated from distinct rows.
 
-    The estimate is Π_j p_j Π r_jk. p_j is the share of pairs of rows that are equal in column j; r_jk is the share that
-    is equal in columns j and k, divided by p_j p_k. The product of r_jk is over the tree of columns with the largest
-    product (Chow and Liu 1968), so heights in inches and in centimetres count as one column.
+    The estimate is Π_j p_j Π r_jk. p_j is the share of pairs of rows equal in column j; r_jk is the share equal in
+    columns j and k, divided by p_j p_k, over the tree of columns with the largest product (Chow and Liu 1968).
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -289,7 +288,7 @@ class ManyClassesWarning(TableRemark):
 
 
 class TargetColumnWarning(TableRemark):
-    """A column of the table equals ``y`` in every row. Of new rows, the class is not known.
+    """A column of the table equals ``y`` in every row.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.TargetColumnWarning)``.
 

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Each preset uses a plug-in estimate. A preset smooths class frequencies only if the original library does. Most of the
-libraries replace small probabilities by a constant; a preset raises an error if this is requested. Intervals, exact
-leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for columns of
-numbers in :func:`weka`.
+libraries replace small probabilities by a constant; requesting this replacement from a preset raises an error.
+Intervals, exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except
+for columns of numbers in :func:`weka`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        This share of the largest variance of all number columns is added to every variance, as in ``GaussianNB``.
+        Share of the largest variance of all number columns that is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
@@ -60,8 +60,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
     are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package computes it from
-    all learned rows, with sample weights.
+    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package uses all learned
+    rows, with sample weights.
 
     Examples
     --------
@@ -237,9 +237,8 @@ def weka() -> BayesianNB:
     Notes
     -----
     In Weka, no factor of a probability is below 1e-75. A difference of two distribution functions loses digits if both
-    are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above the mean of
-    every class, or more than about 18 standard deviations below it. Weka's options ``-K`` and ``-D`` have no
-    counterpart.
+    are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above, or more than
+    about 18 below, the mean of every class. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

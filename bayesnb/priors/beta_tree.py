@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and which half of each node holds the cell (0 or 1), both (..., depth)."""
+    """The nodes above each cell, and which half (0 or 1) of each holds the cell: two arrays (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near``, (..., node), is each node's log evidence if the node stops; ``own`` is its log evidence if it splits.
-    ``near`` and ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or
-    a path with one node per depth.
+    ``near``, (..., node), is each node's log evidence if the node stops; ``own``, if the node splits. ``near`` and
+    ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with
+    one node per depth.
 
     Returns
     -------
@@ -170,7 +170,7 @@ class Path(Stopping):
     """The nodes above one cell of a tree, which determine the predictive probability of this cell.
 
     At each node, θ is the conditional probability of the half that contains the cell. ``own``, (..., depth), is the
-    distribution of θ if the node splits. ``close`` is the distribution if it stops.
+    distribution of θ if the node splits. If the node stops, ``close`` replaces ``own``.
     """
 
     own: Outcome

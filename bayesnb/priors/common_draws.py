@@ -17,7 +17,7 @@ class CommonDraws:
 
     ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
     of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
-    ``columns`` holds a pair per column: an integer that identifies its feature, and its position in this feature.
+    ``columns`` holds a pair per column: an integer that identifies the feature, and the column's position in it.
     """
 
     draws: int

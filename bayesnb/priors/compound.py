@@ -158,7 +158,7 @@ class OneOf(Compound):
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add ``log_choice``, the log probabilities of the parts, to θ."""
+    """Extend θ by ``log_choice``, the log probabilities of the parts."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

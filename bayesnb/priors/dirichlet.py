@@ -46,7 +46,7 @@ class SimplexPrior(Prior):
     """Base class of ``Dirichlet`` and ``Beta``.
 
     If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the
-    logarithm of an integral over θ is a sum over rates minus the term of their total.
+    logarithm of an integral over θ has one term per rate, minus a term for their total.
     """
 
     point_axes = 3
@@ -78,7 +78,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """A prior of ``rows`` imaginary rows per class, or over all classes if ``per`` is "feature".
+        """A prior of ``rows`` imaginary rows per class, or in total if ``per`` is "feature".
 
         If ``per`` is "pooled", the imaginary rows have the level frequencies of the whole column.
         """

@@ -80,7 +80,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes. Return each position's lower node and fraction of a step, both (draw,)."""
+    """Draw positions between nodes. Return the node below and its distance in steps, both (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """First and second derivatives of the log integrand in μ, times σ and -σ²; each (λ,)."""
+        """σ · f'(μ) and -σ² · f''(μ) for the log integrand f; each (λ,)."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):

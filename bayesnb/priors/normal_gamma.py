@@ -56,7 +56,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """If t d is added: the increase and new value of ln det(Ψ/2), and whether Ψ is positive definite."""
+        """The increase and new value of ln det(Ψ/2) after adding t · d, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

@@ -40,8 +40,8 @@ class NormalWishart(UnknownPrecision):
     kappa : float or array (class,)
         The strength of ``m``, in rows.
     dof : float, array (class,) or None
-        The strength of the covariance, in rows. ``None`` maximizes the evidence of all classes; it requires
-        ``scale="shared"``.
+        The strength of the covariance, in rows. ``None``, which requires ``scale="shared"``, maximizes the evidence of
+        all classes.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, which is dof × the prior covariance. ``None`` is dof × the pooled variance of each column, without
         correlations. "shared" is dof × the covariance within classes (see :meth:`shared`).
@@ -90,7 +90,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """A prior worth ``rows`` rows: each column's overall mean and variance, and no correlations.
+        """A prior worth ``rows`` rows with each column's overall mean and variance, without correlations.
 
         The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """

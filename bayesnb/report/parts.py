@@ -103,7 +103,7 @@ def row_text(row: Mapping[Any, Any]) -> str:
 
 
 def written(value: Any, digits: int | None = DIGITS) -> Any:
-    """Write a number with ``digits`` decimal places, or with four significant digits if None."""
+    """Write a number with ``digits`` decimal places (None: four significant digits)."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "—"
     if not isinstance(value, float | np.floating):
@@ -178,7 +178,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The readable name of an answer's column, such as "log Bayes factor"; names of the user do not change."""
+    """The readable name of an answer's column, such as "log Bayes factor"; names given by users do not change."""
     own = name in ("log_odds", "log_e", "log_largest") or any(name in each.columns for each in QUESTIONS.values())
     return name.replace("_", " ").replace("bayes", "Bayes") if own else str(name)
 
@@ -186,7 +186,7 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    The interval from ``lower`` to ``upper`` belongs to ``median`` if it exists, otherwise to the preceding column. A
+    The interval from ``lower`` to ``upper`` belongs to ``median`` if present, otherwise to the preceding column. A
     column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]

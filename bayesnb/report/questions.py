@@ -67,7 +67,7 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Held(EstimatorParameters):
-    """A fitted model with its parameters. Unlike an estimator, it does not import scikit-learn."""
+    """A fitted model with its parameters. Unlike an estimator, ``Held`` does not import scikit-learn."""
 
     classifier_: Any = None
 
@@ -239,7 +239,7 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class, its interval, and the predicted class if it differs."""
+    """A sentence with a class's probability and interval, and the predicted class if it is another class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
@@ -257,7 +257,7 @@ def _named(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort the contributions, the largest first; add the smallest together in one row, and end with the total."""
+    """Sort the contributions, the largest first; sum the smallest in one row, and put the total last."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
-For parameters, factors p(x_f | c, D) and class predictives, differences are divided by Monte Carlo standard errors.
-p(c, x | θ) is averaged over draws before it is normalized.
+Differences of parameters, factors p(x_f | c, D) and class predictives are divided by Monte Carlo standard errors. p(c,
+x | θ) is averaged over draws before it is normalized.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ def calibrate(
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation of 0.6 times the correct value, and 1,000 simulations usually detect one of 0.8 times the
-        correct value.
+        standard deviation of 0.6 times the correct value, and 1,000 simulations usually detect 0.8 times the correct
+        value.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.

@@ -118,7 +118,7 @@ def exact(
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
-    """As in PyMC, the log prior density of every variable at ``drawn``, (chain, draw, class[, feature]).
+    """The log prior density of every variable at ``drawn``, as in PyMC: (chain, draw, class[, feature]).
 
     The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, the density of a
     variable is conditional on the variables on which its prior depends. Known class probabilities have no density.

@@ -76,9 +76,9 @@ def sample(
 
     Notes
     -----
-    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). Chains start at draws from the posterior given only the labelled rows, because r_hat requires
-    starting points that are more widely spread than the posterior given all rows.
+    Each step draws two blocks: all parameters given all labels, and then all labels given the parameters (Diebolt and
+    Robert 1994). Chains start at draws from the posterior given only the labelled rows, because r_hat requires starting
+    points that are more widely spread than the posterior given all rows.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)

@@ -1,8 +1,8 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. For more than
-``APART`` columns, PyMC would take long to compile them. So all columns of one kind share a variable, which is named
-after the kind (``mu_gaussian``) and has the columns as a coordinate.
+``APART`` columns, PyMC would compile separate variables slowly. So all columns of one kind share a variable, which is
+named after the kind (``mu_gaussian``) and has the columns as a coordinate.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert an index into the block's arrays to a feature and an index into that feature's arrays."""
+        """For an index into the block's arrays, the feature and the index into this feature's arrays."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:

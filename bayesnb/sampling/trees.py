@@ -59,7 +59,7 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """Attributes that record how a tree was drawn, with PyMC's names.
+    """Attributes, with PyMC's names, that record how a tree was drawn.
 
     ``start`` is the value of ``time.perf_counter`` when sampling began.
     """

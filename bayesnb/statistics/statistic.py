@@ -139,7 +139,7 @@ class Labels:
         return sums.weights(self.codes, self.weight, self.n)
 
     def squares(self, weights: Array) -> Array:
-        """Σ_i w_ic², (class,), for the sums ``weights``."""
+        """Σ_i w_ic², (class,); ``weights`` is Σ_i w_ic."""
         # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
             return weights * self.weight[0]
@@ -217,7 +217,7 @@ class Statistic(ABC):
         return replace(self, **taken)
 
     def columns(self, index: Sequence[int]) -> Self:
-        """Select columns by position. Bags of words do not support this."""
+        """Select columns by position. Bags of words do not support selection."""
         each = {f.name: getattr(self, f.name) for f in fields(self)}
         arrays = {name: value[:, list(index)] for name, value in each.items() if isinstance(value, np.ndarray)}
         names = {name: tuple(each[name][k] for k in index) for name in each.keys() - arrays.keys()}

@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import multiprocessing
 import os
 import shutil
@@ -106,6 +107,18 @@ def made_up(sampler, model, names, what):
 
     drawn = pm.draw([model[name] for name in names], 400, random_seed=sampler.random_seed, mode="FAST_COMPILE")
     return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
+
+
+def shown(model):
+    """All that PyMC shows of a model; it must contain the names of all variables."""
+    from rich.console import Console
+
+    console = Console(record=True, width=10_000, file=io.StringIO())
+    console.print(model.table())
+    said = [model.str_repr(), model.str_repr(include_params=False), console.export_text()]
+    names = [v.name for v in (*model.free_RVs, *model.observed_RVs, *model.potentials)]
+    assert not [name for name in names for text in said if name not in text]
+    return [*said, model._repr_latex_()]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import mixed
+from conftest import mixed, shown
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -639,6 +639,7 @@ def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned
     X, y = table(120)
     clf = fitted("weighted", 120)
     model, dependence = clf.to_pymc(X, y, stage="exponents"), clf.classifier_.dependence
+    assert shown(model)
     rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(TrainingRows.of(X, y)))
     layout = dependence.exponents.layout
     point = np.linspace(-1, 1, layout.size)

@@ -15,18 +15,20 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray
+from conftest import shown
 from numpy.random import default_rng
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
 from pytensor.compile.mode import Mode
 from test_laws import CHOOSING, CLASSES, DENSE, FAMILIES, MIXED, Table
 
 from bayesnb import BayesianNB
+from bayesnb.families.columns import dense_cells
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.rates import Poisson
+from bayesnb.families.rates import Exponential, Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, OneOf
@@ -122,6 +124,13 @@ def test_a_pymc_model_with_many_families_has_the_log_density_of_the_closed_form(
     written = Written.of(sorted(WRITTEN)[third::3], apart=False)
     points = written.points(of=written.posterior)
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
+
+
+def test_rounded_columns_with_different_numbers_of_values_share_variables():
+    written = Written.of(["rounded"], apart=False)
+    assert len({len(values) for values in written.posterior.statistics.features["rounded"].levels}) == 2
+    points = written.points()
+    assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
 
 
 class OneByOne:
@@ -240,6 +249,92 @@ def test_the_variables_of_pymc_give_the_likelihood_of_each_row_and_lead_back_to_
     back = family.theta(variables)
     assert set(back) == set(theta)
     assert_allclose(family.log_likelihood(back, x), expected, rtol=1e-9, atol=1e-12)
+
+
+# What is observed, and how it is shown
+
+
+WHOLE = [name for name in DENSE if name in WRITTEN and "hurdle" not in name]
+"""Families whose cells are one variable of PyMC."""
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_rows_model_observes_the_cells_of_the_table(name):
+    written = Written.of([name])
+    model, cells = written.build("rows"), dense_cells(written.data[name])
+    names = [block.variable("x") for block in written.layout]
+    assert {v.name for v in model.observed_RVs} == {"y", *names}
+    for own, variable in zip([cells] if written.layout[0].whole else cells.T, names, strict=True):
+        known = ~np.isnan(own.reshape(len(own), -1)).all(axis=1)
+        assert_array_equal(model.rvs_to_values[model[variable]].data, own[known])
+
+
+DRAWN = [name for name in WHOLE if not name.startswith("multinomial") and "exposed" not in name]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_rows_model_draws_cells_in_the_unit_of_the_table(name):
+    n = 2000
+    written = Written.of([name], ONES[:6], 0.0)
+    theta, codes = written.points(1, of=written.posterior)[0], written.labels.codes
+    model = pm.do(written.build("rows"), layout.variables(theta, written.layout))
+    of_rows = {key: np.repeat(value[codes][None], n, axis=0) for key, value in theta.features[name].items()}
+    s = written.posterior.statistics.features[name]
+    expected = written.posterior.model.features[name].sample(of_rows, default_rng(1), s)
+    variables = [model[block.variable("x")] for block in written.layout]
+    found = pm.draw(variables, n, random_seed=2, mode=IN_PYTHON)
+    found = found[0] if written.layout[0].whole else np.stack(found, -1)
+    assert found.shape == expected.shape
+    # The share of draws up to a value, at three values.
+    for at in np.quantile(np.concatenate([found, expected]), [0.2, 0.5, 0.8], axis=0):
+        a, b = ((drawn <= at).mean(0) for drawn in (found, expected))
+        p = (a + b) / 2
+        assert (np.abs(a - b) <= 5 * np.sqrt(2 * p * (1 - p) / n)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("hurdle", {"x_v is 0", "x_v if not 0"}),
+        ("hurdle of counts", {"x_v is 0", "x_v - 1 if not 0"}),
+        ("hurdle of a mixture", {"x_v is 0", "log p(x_v if not 0)"}),
+        ("mixture, weighted", {"log p(x_v)"}),
+    ],
+)
+def test_a_variable_that_does_not_hold_the_cells_has_a_name_that_says_what_it_holds(name, names):
+    table = Table.of(name, 3, ONES, 0.2)
+    written = Written({"v": table.family.gathered([(table.family, 0)])}, {"v": table.x[:, :1]}, table.labels)
+    model = written.build("rows")
+    assert {v.name for v in (*model.observed_RVs, *model.potentials) if "stopping" not in v.name} == {"y", *names}
+
+
+class Weibull(Exponential):
+    """Waits whose squares are exponential."""
+
+    def read(self, x):
+        return x**2, np.nan_to_num(np.log(2 * x))
+
+    def statistic(self, x, members):
+        return super().statistic(self.read(x)[0], members)
+
+
+def test_a_transformation_that_pymc_does_not_know_is_in_the_name_and_in_the_density():
+    table = Table.of("exponential", 3, ONES, 0.2)
+    written = Written({"v": Weibull(Gamma(2.0))}, {"v": table.x[:, :1]}, table.labels)
+    model = written.build("rows")
+    assert {v.name for v in model.observed_RVs} == {"y", "x_v, transformed"}
+    assert shown(model)
+    points = written.points()
+    assert_allclose(written.density("rows", points), written.own(points), rtol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0.2, 1.0])
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
+def test_the_pymc_model_of_every_family_can_be_shown(likelihood, apart, missing):
+    names = DENSE if missing == 1 else list(FAMILIES)
+    names = [name for name in names if likelihood != "joint" or name not in CHOOSING]
+    assert shown(Written.of(names, ONES[:8], missing, apart=apart).build(likelihood))
 
 
 # The mode

@@ -8,7 +8,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
-from conftest import made_up, mixed
+from conftest import made_up, mixed, shown
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from pymc.distributions.transforms import ordered
@@ -96,6 +96,7 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     found = []
     for likelihood in ("sufficient", "joint", "rows"):
         model = clf.to_pymc(*(() if likelihood == "sufficient" else (X, y)), likelihood=likelihood)
+        assert shown(model)
         logp = model.compile_logp(jacobian=False, mode=IN_PYTHON)
         rng, start = default_rng(2), model.initial_point()
         points = [{key: value + rng.normal(0, 0.2, value.shape) for key, value in start.items()} for _ in range(3)]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import mixed
+from conftest import mixed, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
@@ -293,6 +293,7 @@ def test_the_summed_out_model_in_pymc_is_the_same_density(features, label):
     rows = default_rng(0).choice([0.5, 1.0, 3.0], case.n_free)
     posterior = case.em(weight=0.7, row_weight=rows, at="mean").posterior
     model = pymc_model.summed_out(posterior, case.labelled, case.free, 0.7 * rows)
+    assert shown(model)
     assert "unlabelled" in model.named_vars
     plain = remove_value_transforms(model)
     density = plain.compile_logp(jacobian=False, mode=IN_PYTHON)

@@ -339,7 +339,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return sum(part.pymc_statistic(own, seen) for part, own, seen in self.each(theta, s))
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
-        for title, (part, own), seen in zip((f"{name} is 0", name), self.each(theta), self.seen_by(x), strict=True):
+        titles = f"{name} is 0", f"{name}{' - 1' * (self.support.kind == 'counts')} if not 0"
+        for title, (part, own), seen in zip(titles, self.each(theta), self.seen_by(x), strict=True):
             part.pymc_rows(title, own, seen, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
@@ -590,7 +591,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             each = [part.pymc_log_likelihood(of_part(m, here), x[:, [k]]) for m, part in enumerate(parts)]
             own = pt.eq(np.asarray(y)[:, None], pt.arange(each[0].shape[1]))
             total += self._pymc_averaged([(value * own).sum(0) for value in each]).sum()
-        pm.Potential(name, total)
+        pm.Potential(f"log p({name})", total)
 
     def _pymc_averaged(self, each: Sequence[Any]) -> Any:
         from pytensor import tensor as pt

@@ -420,8 +420,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         d, _ = self.added(s)
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
 
+    def pymc_read(self, x: Column) -> tuple[Column, Array | None]:
+        """What ``pymc_cells`` observes: the output of ``read``, or (x, None) for the cells themselves."""
+        return self.read(x)
+
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        x, within = self.read(x)
+        x, within = self.pymc_read(x)
+        name = name if within is None else f"{name}, transformed"
         if self.whole_rows:
             known = ~(x.missing() if hasattr(x, "missing") else np.isnan(x).all(1))
             row, column = np.flatnonzero(known), np.empty(0, np.intp)
@@ -436,7 +441,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             import pymc as pm
             from pytensor import tensor as pt
 
-            pm.Potential(f"{name} base measure", pt.as_tensor(within.sum()))
+            # PyMC cannot print a Potential that is a bare constant.
+            pm.Potential(f"{name}, log Jacobian", pt.zeros(()) + within.sum())
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         x, within = self.read(x)

@@ -184,6 +184,21 @@ class Boxes:
                 found[rows] += 2 * (np.log(width) - np.log(width + beyond)) - (np.log(2.0) if both else 0.0)
             within[:, k] = found
 
+    def of_columns(self, index: Array) -> Boxes:
+        return Boxes(
+            tuple(self.cuts[k] for k in index), *(v[index] for v in (self.low, self.high, self.width, self.exists))
+        )
+
+    def pymc_log_density(self, value: Any, p: Any) -> Any:
+        """Log density of tensors (column,), given interval probabilities (column, interval)."""
+        from pytensor import tensor as pt
+
+        value, lowest, highest = value[:, None], np.isinf(self.low), np.isinf(self.high)
+        beyond = (lowest | highest) * pt.abs(value - np.where(lowest, np.where(highest, 0.0, self.high), self.low))
+        within = -np.log(self.width) - 2 * pt.log1p(beyond / self.width) - np.log(2.0) * (lowest & highest)
+        inside = (value >= self.low) & (value < self.high)
+        return pt.log((inside * p).sum(-1)) + (inside * within).sum(-1)
+
     def inside(self, code: Array, share: Array) -> Array:
         """Quantiles of the density within the given intervals, (..., column).
 

@@ -358,4 +358,13 @@ class LogNormal(OfUnknownVariance):
         return {"median": np.exp(theta["mu"]), "sd of the logarithm": 1 / np.sqrt(theta["tau"])}
 
     def sample(self, theta: Theta, rng: Generator, s: Moments) -> Array:
-        return np.exp(super().sample(theta, rng, s))
+        with np.errstate(over="ignore"):  # A wide prior can draw values above the largest float.
+            return np.exp(super().sample(theta, rng, s))
+
+    def pymc_read(self, x: Array) -> tuple[Array, None]:
+        return x, None
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+        import pymc as pm
+
+        pm.LogNormal(name, mu=theta["mu"], tau=theta["tau"], observed=x[row, column])

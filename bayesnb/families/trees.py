@@ -73,14 +73,6 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
         return log_cells(pt.log(theta["share"]), pt.log1p(-theta["share"]), *splits(exists), pt)
 
-    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        import pymc as pm
-        from pytensor import tensor as pt
-
-        cells = self.cell_of(x)
-        p = pt.exp(self.pymc_log_cells(theta, self.exists(cells.shape[1])[column]))
-        pm.Categorical(name, p=p, observed=cells[row, column])
-
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
         x, within = self.read(x)
         cells = self.cell_of(x)
@@ -174,6 +166,22 @@ class PolyaTree(OnTree[CellCounts]):
             own, up_to = (np.take_along_axis(v, code[..., None], -1)[..., 0] for v in (cells, below))
             shown[f"{p:.0%}"] = boxes.inside(code, np.clip(1 - (up_to - p) / np.where(own > 0, own, 1.0), 0.0, 1.0))
         return shown
+
+    def pymc_read(self, x: Array) -> tuple[Array, None]:
+        return x, None
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        boxes = self._boxes(x.shape[1]).of_columns(column)
+
+        def drawn(p: Array, rng: Generator, size: Any) -> Array:
+            code = drawn_codes(log(p if size is None else np.broadcast_to(p, (*size, p.shape[-1]))), rng)
+            return boxes.inside(code, rng.random(code.shape))
+
+        p = pt.exp(self.pymc_log_cells(theta, boxes.exists))
+        pm.CustomDist(name, p, logp=boxes.pymc_log_density, random=drawn, signature="(k)->()", observed=x[row, column])
 
     def _cuts(self, n_columns: int) -> tuple[Dyadic, ...]:
         if self.cuts is not None:
@@ -270,6 +278,15 @@ class Ordinal(OnTree[CategoryCounts]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         table = self._by_level(theta["log_cell"])
         return table.reshape(len(table), -1), np.zeros(len(table))
+
+    def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Coded, row: Array, column: Array) -> None:
+        import pymc as pm
+        from pytensor import tensor as pt
+
+        n_columns = x.codes.shape[1]
+        paths = self._paths(n_columns)[column]
+        cells = pt.exp(self.pymc_log_cells(theta, self.exists(n_columns)[column]))
+        pm.Categorical(name, p=cells[np.arange(len(row))[:, None], paths] * (paths >= 0), observed=x.codes[row, column])
 
     # The cells of the tree that represent the levels of each column.
 

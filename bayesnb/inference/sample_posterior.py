@@ -46,9 +46,8 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Number of draws per chain, and number of chains; 1000 and 4 by default. If a sampled feature has fewer draws or
-        chains, the default is lowered to match. If you request more draws or chains than a sampled feature has, the
-        draws of this feature are resampled.
+        Draws per chain, and chains; by default 1000 and 4, or fewer if a sampled feature has fewer. If you request more
+        than a sampled feature has, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.

@@ -33,19 +33,20 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``. If labels
-        are missing, the labelled rows enter the model through their sufficient statistics. Without rows, the model
-        treats the expected counts of unlabelled rows (from EM) as observed counts.
+        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``, and the
+        labelled rows then enter through their sufficient statistics. Without rows, the expected counts of unlabelled
+        rows (from EM) are treated as observed.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three values give the same log density, and so the same posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
-        * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not
-          missing. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
-        * "sufficient", the default without rows: the sufficient statistics. The sampling time does not grow with the
-          number of rows, but there are no replicated rows and no log likelihood per row.
+        * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells. Any
+          variable that holds something else has a name like ``x_… is 0``. ``pymc.sample_posterior_predictive`` draws
+          cells given the class, and ``y`` from π alone.
+        * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
+          rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
         labels given the exponents and the leave-one-out terms of the rows from which the exponents were learned. The

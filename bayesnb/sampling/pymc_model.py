@@ -118,8 +118,8 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
     model = pm.modelcontext(None)
     taken = set(model.named_vars)
     for name, family, part, x in features_of(block, theta, data):
-        # Make the name unique and free of "/", which would be read as a path.
-        free = f"x_{name}".replace("/", "∕")
+        # As in a tree of draws, if the variable is the whole block; otherwise without "/", which is read as a path.
+        free = block.variable("x") if block.apart or block.whole else f"x_{name}".replace("/", "∕")
         while free in taken:
             free += "'"
         taken.add(free)

@@ -40,10 +40,12 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
-    Along the column axis, level names are joined too. All other fields come from the first part.
+    Along the column axis, level names are joined, and missing levels count 0. Other fields come from the first part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
+        if axis == 1 and one.ndim == 3 and len(widths := {part.shape[2] for part in parts}) > 1:
+            parts = [np.pad(part, [(0, 0), (0, 0), (0, max(widths) - part.shape[2])]) for part in parts]
         return np.concatenate(parts, axis)
     if sparse.issparse(one):
         return sparse.hstack(parts, "csr")

@@ -182,9 +182,9 @@ def _parts(
         return
     _require_names(y, sample_weight)
     if counts_of(settings, before).cells.empty:
-        yield engines.summary(settings, X, y, sample_weight, schema)
+        yield engines.summary(settings, schema.source(X), y, sample_weight, schema)
     else:
-        yield from engines.rows(settings, X, y, sample_weight, schema)
+        yield from engines.rows(settings, schema.source(X), y, sample_weight, schema)
 
 
 def labelled_rows(

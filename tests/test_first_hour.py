@@ -446,11 +446,11 @@ def test_the_cell_that_prevents_numbers_is_named_and_not_a_decimal_comma(capsys,
 def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_sense(table):
     X = pd.DataFrame({"day": table["brought in"], "rooms": np.resize([1, 2, 3], len(table))})
     clf = BayesianNB({"rooms": "categorical"}).fit(X, table["outcome"])
-    new = pd.DataFrame({"day": ["2024-03-04", "05.03.2024"], "rooms": [12, 1]})
+    new = pd.DataFrame({"day": ["2024-13-04", "05.03.2024"], "rooms": [12, 1]})
     with pytest.warns((UnreadCellWarning, UnseenLevelWarning)) as said:
         clf.predict(new)
     assert [str(each.message) for each in said] == [
-        "column 'day': 1 of 2 cells are no dates of the form day-month-year, such as '2024-03-04', and count as "
+        "column 'day': 1 of 2 cells are no dates of the form day-month-year, such as '2024-13-04', and count as "
         "missing",
         "column 'rooms': 1 of 2 rows holds a level never seen (12), counted as missing",
     ]

@@ -1,6 +1,7 @@
 """Readings: dates, numbers with marks and several choices in one cell, from every container."""
 
 import datetime as dt
+import io
 
 import duckdb
 import numpy as np
@@ -515,3 +516,141 @@ def test_a_family_that_the_first_part_chose_may_read_a_column_that_other_parts_l
     both, lacking = (BayesianNB("best", columns="grow").fit(iter(own), "y") for own in parts)
     assert {*both.classifier_.choice.features} == {*lacking.classifier_.choice.features} == {"x", "elapsed of day"}
     assert both.describe()["chosen"]["x"] == lacking.describe()["chosen"]["x"]
+
+
+# The decimal mark and the types of new tables
+
+
+def measurements(n=90):
+    """A table whose numbers are typed, with a bound among them; and its classes."""
+    rng = np.random.default_rng(7)
+    y = rng.choice(["ill", "well"], n)
+    crp = rng.lognormal(2 + (y == "ill"), 1, n).round(3)
+    frame = pd.DataFrame(
+        {
+            "since": pd.Timestamp("2024-01-01 08:30") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
+            "temp": (37 + (y == "ill") + rng.normal(size=n)).round(1),
+            "crp": crp.astype(object),
+            "cost": rng.lognormal(7 + (y == "ill"), 1).round(2),
+            "icd": ["; ".join(sorted({*rng.choice(["1", "2", "A3"], 2)})) for _ in range(n)],
+        }
+    )
+    frame.loc[crp < 4, "crp"] = "<4.5"
+    return frame, y
+
+
+def written(frame, decimal, form):
+    """The table as a program exports it, with this decimal mark."""
+    found = frame.assign(since=frame["since"].dt.strftime(form), temp=frame["temp"].map(str))
+    found["crp"] = frame["crp"].map(lambda cell: cell if isinstance(cell, str) else f"{cell:.3f}")
+    for name in ("temp", "crp") if decimal == "," else ():
+        found[name] = found[name].str.replace(".", ",")
+    if "cost" in frame:
+        found["cost"] = frame["cost"].map(euros if decimal == "," else "{:,.2f} €".format)
+    return found
+
+
+EXPORTS = {
+    "comma.csv": (",", "%d.%m.%Y %H:%M"),
+    "point.csv": (".", "%d/%m/%Y %H:%M"),
+    "iso.csv": (".", "%Y-%m-%d %H:%M"),
+}
+
+
+def save_as(path, frame):
+    """Write the table as this container holds it."""
+    if path.name in EXPORTS:
+        decimal, form = EXPORTS[path.name]
+        written(frame, decimal, form).to_csv(path, index=False, sep=";" if decimal == "," else ",")
+        return
+    comma = path.name.startswith("comma")
+    texts = frame["crp"].map(lambda cell: cell.replace(".", ",") if comma and isinstance(cell, str) else cell)
+    frame.assign(crp=texts).to_excel(path, index=False)
+
+
+@pytest.mark.parametrize("learned", ["comma.csv", "point.csv"])
+def test_new_tables_may_have_another_decimal_mark_and_typed_cells(capsys, learned, tmp_path):
+    frame, y = measurements()
+    save_as(tmp_path / learned, frame)
+    decimal, form = EXPORTS[learned]
+    X = written(frame, decimal, form).assign(temp=frame["temp"])
+    clf = BayesianNB({"since": Date("elapsed", "weekday")}).fit(X, y)
+    assert {*clf.classifier_.schema.readings} == {"since", "crp", "cost", "icd"}
+    expected = clf.predict_proba(X)
+    clf.save(tmp_path / "m.bayesnb")
+    for name in ("comma.csv", "point.csv", "iso.csv", "comma.xlsx", "point.xlsx"):
+        # Also tables of a few rows, in which a number such as 1.234 decides no decimal mark by itself.
+        for rows in (slice(None), slice(0, 3), slice(5, 6)):
+            save_as(tmp_path / name, frame[rows])
+            for option in [[], ["--decimal", "," if name == "comma.csv" else "."]]:
+                code, out, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / name, *option)
+                assert (code, said) == (0, ""), (name, rows)
+                found = pd.read_csv(io.StringIO(out)).filter(like="p_")
+                assert np.abs(found - expected[rows]).max(axis=None) < 1e-5, (name, rows, option)
+            (found,) = deploy.predict_table(clf, str(tmp_path / name))
+            assert np.abs(found.filter(like="p_") - expected[rows]).max(axis=None) < 1e-12, (name, rows)
+    bound = "<4,5" if decimal == "," else "<4.5"
+    assert np.abs(clf.predict_proba(frame.replace({"crp": {"<4.5": bound}})) - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("sheet", ["comma.xlsx", "point.xlsx"])
+def test_a_sheet_of_typed_numbers_with_bounds_as_text_is_learned_like_the_file(capsys, sheet, tmp_path):
+    frame, y = measurements()
+    # A text such as 1.234 decides no decimal mark, but a typed number has none.
+    frame["crp"] = frame["crp"].map(lambda cell: cell if isinstance(cell, str) else round(cell, 2) + 0.001)
+    X = written(frame, ".", "%Y-%m-%d %H:%M").drop(columns="cost").assign(temp=frame["temp"])
+    clf = BayesianNB({"crp": Bounded(".", "")}).fit(X, y)
+    save_as(tmp_path / sheet, frame.drop(columns="cost").assign(y=y))
+    again = BayesianNB().fit(tmp_path / sheet, "y")
+    assert again.classifier_.schema.readings["crp"].decimal == ("," if sheet == "comma.xlsx" else ".")
+    (found,) = deploy.predict_table(again, tmp_path / sheet)
+    assert np.abs(found.filter(like="p_") - clf.predict_proba(X)).max(axis=None) < 1e-12
+    code, out, _ = run(capsys, "inspect", tmp_path / sheet, "--target", "y")
+    assert code == 0
+    assert f"{(frame['crp'] == '<4.5').sum()} of 90 are '<4.5', read as a column of kinds and one of numbers" in out
+    assert "--na" not in out
+
+
+def test_values_of_a_row_have_a_decimal_point_and_lost_numbers_are_explained_by_their_mark(capsys, tmp_path):
+    frame, y = measurements()
+    X = written(frame, ",", "%d.%m.%Y %H:%M").assign(temp=frame["temp"])
+    clf = BayesianNB().fit(X, y)
+    clf.save(tmp_path / "m.bayesnb")
+    for row in ("temp=37.5,crp=5.125", "temp=37.5,crp=5,125", '{"temp": 37.5, "crp": 5.125}'):
+        code, out, said = run(capsys, "explain", tmp_path / "m.bayesnb", "--row", row)
+        assert (code, said) == (0, "")
+        assert "number of crp = 5.125" in out
+    save_as(tmp_path / "iso.csv", frame[:3])
+    _, out, _ = run(capsys, "explain", tmp_path / "m.bayesnb", tmp_path / "iso.csv", "--row", "0", "--set", "crp=<4.5")
+    assert "kind of crp = <4.5" in out
+    with pytest.warns(UnreadCellWarning) as said:
+        clf.predict_proba(X[:2].assign(crp=["5.25", "<4.5"], cost=["5.25 €", "7 €"]))
+    assert [str(each.message).partition(": ")[2] for each in said] == [
+        "2 of 2 cells are no numbers and bounds, such as '5.25', and count as missing: if it is one, write 5,25 with a "
+        "decimal comma",
+        "1 of 2 cells are no numbers in €, such as '5.25 €', and count as missing: if it is one, write 5,25 € with a "
+        "decimal comma",
+    ]
+    X[:3].assign(temp=["37,1", "soon", "37,2"]).to_csv(tmp_path / "new.csv", index=False, sep=";")
+    code, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv")
+    assert code
+    assert "convert it, or, to read it as missing, --na temp=soon, or fit the model with" in " ".join(said.split())
+    assert run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv", "--na", "temp=soon")[0] == 0
+    with pytest.raises(RefusedError, match="to read it as missing, replace 'soon' by None, or fit the model with"):
+        clf.predict(X[:2].assign(temp=["soon", "37,2"]))
+
+
+@pytest.mark.parametrize("name", ["iso.csv", "comma.csv", "point.csv", "comma.xlsx", "point.xlsx"])
+def test_every_command_reads_new_tables_with_another_decimal_mark(capsys, name, tmp_path):
+    frame, y = measurements()
+    X = written(frame, ",", "%d.%m.%Y %H:%M").assign(temp=frame["temp"])
+    clf = BayesianNB().fit(X, y)
+    more = BayesianNB().fit(X, y).partial_fit(X[:20], y[:20])
+    clf.save(tmp_path / "m.bayesnb")
+    save_as(tmp_path / name, frame[:20].assign(y=y[:20]))
+    code, _, said = run(capsys, "score", tmp_path / "m.bayesnb", tmp_path / name, "--target", "y")
+    assert (code, "warning" in said) == (0, False)
+    again = nb.load(tmp_path / "m.bayesnb").partial_fit(tmp_path / name, "y")
+    assert np.abs(again.predict_proba(X) - more.predict_proba(X)).max() < 1e-12
+    assert run(capsys, "update", tmp_path / "m.bayesnb", tmp_path / name, "--target", "y")[0] == 0
+    assert np.abs(nb.load(tmp_path / "m.bayesnb").predict_proba(X) - more.predict_proba(X)).max() < 1e-12

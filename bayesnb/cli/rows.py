@@ -30,6 +30,9 @@ TEXTBOOK_ROWS = {
 }
 
 
+UNKNOWN: Mapping[str, str] = {}
+
+
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
     """The parameters, classifier and hash of a model."""
     from bayesnb import learned
@@ -108,12 +111,13 @@ def row_for_model(
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         template = template_of(clf)
-        return frame_of(asked_rows([] if row is None else [row], path, template, values), template)
+        asked = asked_rows([] if row is None else [row], path, template, values, clf.schema.decimals)
+        return frame_of(asked, template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format)
     frame = learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
-    return changed(frame, values)
+    return changed(frame, values, clf.schema.decimals)
 
 
 def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
@@ -124,21 +128,23 @@ def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...])
     return frame_of(asked or [X.iloc[0].to_dict()], X)
 
 
-def changed(frame: pd.DataFrame, values: Sequence[str]) -> pd.DataFrame:
+def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = UNKNOWN) -> pd.DataFrame:
     """The row in ``frame`` with some values replaced."""
-    new = _typed([_named(value, frame) for value in values], frame, "--set")
+    new = _typed([_named(value, frame) for value in values], frame, "--set", decimals)
     return frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame
 
 
-def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
+def asked_rows(
+    rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = UNKNOWN
+) -> list[dict[str, Any]]:
     """The rows to predict; for an embedded data set, the default is the textbook's example row. Values get the types of
     their columns.
 
     ``values`` describe one additional row.
     """
-    said = [_typed(_items(row, X), X) for row in rows]
+    said = [_typed(_items(row, X), X, decimals=decimals) for row in rows]
     if values:
-        said.append(_typed([_named(value, X) for value in values], X, "--set"))
+        said.append(_typed([_named(value, X) for value in values], X, "--set", decimals))
     textbook = TEXTBOOK_ROWS.get(name, "")
     if textbook and not said and all(item.partition("=")[0] in X for item in textbook.split(",")):
         said.append(_typed(_items(textbook, X), X))
@@ -186,12 +192,18 @@ def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
     raise click.BadParameter(f"there is no column {column!r}{said}", param_hint=option)
 
 
-def _typed(items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row") -> dict[str, Any]:
+def _typed(
+    items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row", decimals: Mapping[str, str] = UNKNOWN
+) -> dict[str, Any]:
+    from bayesnb.data.amounts import with_other_mark
+
     values: dict[str, Any] = {}
     for column, text in items:
         if column in values:
             raise click.BadParameter(f"column {column!r} is named twice", param_hint=option)
-        values[column] = typed(text, X[column], column, option)
+        # As in columns of numbers, a point is the decimal mark.
+        point = decimals.get(column) == "," and "," not in text
+        values[column] = typed(with_other_mark(text, ".") if point else text, X[column], column, option)
     return values
 
 

@@ -81,7 +81,6 @@ class Opened:
         return whole.drop(columns=list(self.settings.drop))
 
     def target_of(self, target: str | None) -> str:
-        """The name of the class column."""
         if target is None:
             has = ""
             with contextlib.suppress(ValueError, OSError):
@@ -136,22 +135,14 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table with the reading settings stored in a fitted model.
 
-    Columns in ``others`` are always kept. A column is read as text if the model learned it as text.
+    Columns in ``others`` are always kept.
     """
-    text = [
-        column
-        for feature in clf.schema.features.values()
-        for column, levels in feature.values.items()
-        if levels and all(isinstance(level, str) for level in levels)
-    ]
-    text += [feature.source[0] for feature in clf.schema.features.values() if feature.text is not None]
-    text += clf.schema.readings
+    format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
-        text.append(target)
+        format = replace(format, text=(*format.text, target))
     said = clf.reading
     marks = {name: tuple(dict.fromkeys([*said.get(name, ()), *getattr(format, name)])) for name in ("na", "keep_na")}
-    format = replace(format, text=tuple(map(str, text)), **marks)
-    found = opened(data, format, names=(*clf.schema.raw, target, *others))
+    found = opened(data, replace(format, **marks), names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     known = {*clf.schema.raw, *left_out, *others, target, clf.target}
     new = [name for name in found.names if name not in known]

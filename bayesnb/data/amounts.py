@@ -41,6 +41,8 @@ FRACTIONS: Mapping[str, re.Pattern[str]] = {
 }
 """The digits of a number by its decimal mark. A leading zero, as in 007, belongs to a code."""
 
+OTHER = str.maketrans(".,", ",.")
+
 CURRENCIES = {
     "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
     "RUB", "UAH", "BRL", "MXN", "ARS", "CLP", "COP", "CAD", "AUD", "NZD", "ZAR", "KRW", "SGD", "HKD", "TWD", "THB",
@@ -133,6 +135,14 @@ def number_in(text: str) -> str:
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""
+
+
+def with_other_mark(text: str, decimal: str) -> str:
+    """Exchange points and commas in the number of a text, if ``decimal`` may be its decimal mark."""
+    found = measured(text)
+    if found is None or decimal not in found.values:
+        return text
+    return re.sub(rf"(?<![^\W\d_]){DIGITS}", lambda number: number[0].translate(OTHER), text, count=1)
 
 
 def is_float(text: Any) -> bool:

@@ -201,9 +201,12 @@ class Column:
 
 def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
     """What to do about a text among numbers."""
-    if str(text).strip().lower() not in MARKS:
-        return "convert it"
-    return Message("if it means missing, {na}", na=missing_in(column, text, among_floats))
+    said = (
+        "if it means missing, {na}"
+        if str(text).strip().lower() in MARKS
+        else "convert it, or, to read it as missing, {na}"
+    )
+    return Message(said, na=missing_in(column, text, among_floats))
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:

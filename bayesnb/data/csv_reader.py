@@ -24,12 +24,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from bayesnb.data.amounts import GAPS
+from bayesnb.data.amounts import FRACTIONS, GAPS, measured, with_other_mark
 from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
 
 QUOTE = '"'
-"""The quotation mark around cells. Apostrophes do not quote, because they are more often a cell or a letter of one."""
+"""The quotation mark around cells. Apostrophes are letters."""
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
 """Options of DuckDB for every file. Without the first, a folder called c1=x would become column c1 of its files."""
@@ -65,6 +65,8 @@ class Format:
         Names that identify the header, such as the class column.
     text : tuple of str
         Columns that are always read as text, because a model has learned text levels.
+    decimals : {str: str}
+        Decimal marks that a model has learned in columns of text.
     """
 
     sep: str | None = None
@@ -77,6 +79,7 @@ class Format:
     sheet: str | None = field(default=None, metadata={"metavar": "NAME|N"})
     names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    decimals: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,8 @@ class CsvLayout:
     ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` holds the
     types that fit all cells of each column in this file. ``kinds`` are the types chosen for all files: "empty",
     "integer", "real", "boolean" or "text". ``gaps`` counts the texts of missing values in each numeric column.
-    ``marks`` holds the decimal mark of each column, "" for a column without decimal marks.
+    ``marks`` holds the decimal mark of each column, "" for a column without decimal marks. ``rewritten`` holds the
+    marks that differ from ``Format.decimals``.
     """
 
     name: str
@@ -105,6 +109,7 @@ class CsvLayout:
     rows: int = 0
     kinds: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
+    rewritten: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
@@ -146,7 +151,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
     return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
 
 
-def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
+def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False) -> list[CsvLayout]:
     """Choose one type for each column, the same in all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
@@ -157,7 +162,9 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
     found = []
     for layout, own in zip(layouts, marks, strict=True):
         gaps = {column: texts for column, texts in layout.gaps.items() if kinds[column] != "text"}
-        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps))
+        # Typed numbers do not tell the mark of texts.
+        other = _rewritten(layout, format, set() if typed else {own[c] for c in own if c not in format.text} - {""})
+        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps, rewritten=other))
     return found
 
 
@@ -176,12 +183,22 @@ def batches(layout: CsvLayout) -> Iterator[Any]:
             columns = [
                 pa.nulls(batch.num_rows)
                 if kind == "empty"
-                else batch.column(k).dictionary_encode()
+                else _text_of(batch.column(k), layout.rewritten.get(layout.names[k]))
                 if kind == "text"
                 else batch.column(k)
                 for k, kind in enumerate(kinds)
             ]
             yield pa.RecordBatch.from_arrays(columns, names=list(layout.names))
+
+
+def _text_of(cells: Any, decimal: str | None) -> Any:
+    found = cells.dictionary_encode()
+    if decimal is None:
+        return found
+    import pyarrow as pa
+
+    texts = [with_other_mark(text, decimal) for text in found.dictionary.to_pylist()]
+    return pa.array(texts, cells.type).take(found.indices).dictionary_encode()
 
 
 # The layout of a file
@@ -372,6 +389,24 @@ def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
             "mark is a comma or a point: say it with --decimal"
         )
     return min(known, default="," if sep == ";" and not dotted else ".")
+
+
+def _rewritten(layout: CsvLayout, format: Format, known: set[str]) -> dict[str, str]:
+    found = {}
+    for k, column in enumerate(layout.names):
+        if (learned := format.decimals.get(column)) is None:
+            continue
+        fitting = {*FRACTIONS}
+        with _connection(layout.name) as connection:
+            texts = f"SELECT DISTINCT c{k} FROM ({_query(layout)}) WHERE regexp_matches(c{k}, '[.,]')"
+            cells = connection.execute(texts)
+            while (cell := cells.fetchone()) is not None:
+                fitting &= {*(number.values if (number := measured(cell[0])) else FRACTIONS)}
+        elsewhere = min(known) if len(fitting) > 1 and len(known) == 1 else learned
+        mark = fitting.pop() if len(fitting) == 1 else format.decimal or elsewhere
+        if mark != learned:
+            found[column] = mark
+    return found
 
 
 def _kind(types: Types, mark: str) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bayesnb.data import csv_reader, folders
+from bayesnb.data.amounts import FRACTIONS, GAPS, measured
 from bayesnb.data.arrow import (
     about_source,
     batch_rows,
@@ -47,9 +50,8 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 class Sheet:
     """A sheet of an Excel file.
 
-    ``text`` is a CSV file with the cells. ``others`` names the other sheets. ``hidden`` names the hidden sheets before
-    this sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of formulas without a stored
-    value.
+    ``text`` is a CSV file with the cells. ``others`` names the other sheets, and ``hidden`` the hidden sheets before
+    this sheet. ``titles`` counts the rows above the header, and ``empty`` the formulas without a stored value.
     """
 
     name: str
@@ -117,7 +119,7 @@ class Source(os.PathLike):
         texts = [sheet.text for sheet in self.sheets] or self.files
         both = zip(texts, self.files.values(), strict=True)
         each = [csv_reader.look(name, file, self.format, self.space) for file, name in both]
-        return csv_reader.read_alike(each, self.format)
+        return csv_reader.read_alike(each, self.format, typed=bool(self.sheets))
 
     @cached_property
     def names(self) -> list[str]:
@@ -323,11 +325,25 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     # Excel does not distinguish whole numbers from floats.
     rows = [[int(c) if isinstance(c, float) and c.is_integer() else c for c in row] for row in cells]
     titles = csv_reader.titles_above(rows) if format.skip is None else format.skip
-    frame = pd.DataFrame(rows[titles:], dtype=object)
+    frame = pd.DataFrame(rows[titles:], dtype=object).apply(_written, text={*format.text} - {*format.decimals})
     frame.to_csv(text := space.path(), index=False, header=False)
     before = names[: names.index(title)] if wanted is None else []
     others = tuple(other for other in names if other != title)
     return Sheet(title, others, tuple(before), titles, _without_value(file, title), text)
+
+
+def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
+    """Write typed numbers with the decimal mark of the texts beside them, otherwise with a clear point."""
+    floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
+    if not floats.any() or str(column.iloc[0]) in text:
+        return column
+    texts = {cell.strip() for cell in column[1:] if isinstance(cell, str)}
+    found = [measured(cell) for cell in texts if cell.lower() not in GAPS]
+    marks = {*FRACTIONS}.intersection(*(cell.values for cell in found if cell is not None))
+    # Without its last zero, 1.2340 might also be 1234.
+    zero = "" if None in found else "0"
+    numbers = column[floats].map(lambda x: re.sub(r"^(-?[1-9]\d{0,2}\.\d{3})$", rf"\g<1>{zero}", repr(x)))
+    return column.mask(floats, numbers.str.replace(".", ",") if marks == {","} else numbers)
 
 
 SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

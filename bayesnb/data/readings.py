@@ -15,7 +15,18 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import BOUND, FRACTIONS, GAPS, MARKS, is_currency, is_float, measured, number_in, one_unit
+from bayesnb.data.amounts import (
+    BOUND,
+    FRACTIONS,
+    GAPS,
+    MARKS,
+    is_currency,
+    is_float,
+    measured,
+    number_in,
+    one_unit,
+    with_other_mark,
+)
 from bayesnb.data.columns import Column, Names, to_mend
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
@@ -113,6 +124,13 @@ class OfNumbers(Reading):
             require_choice("decimal", self.decimal, (".", ","))
         object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
 
+    def _written(self, text: str) -> str:
+        found = measured(text)
+        if found is None or found.unit not in ("", self.unit) or self.decimal in found.values:
+            return number_in(text)
+        mark = "comma" if self.decimal == "," else "point"
+        return f"{with_other_mark(text.strip(), *found.values)} with a decimal {mark}"
+
 
 @dataclass(frozen=True)
 class Number(OfNumbers):
@@ -152,7 +170,7 @@ class Number(OfNumbers):
         return self.read(column)[column.name], None
 
     def applies(self, column: Column) -> bool:
-        return column.kind == "text"
+        return column.kind == "text" or self.unit == "%"
 
     def resolved(self, column: Column) -> Number:
         texts = texts_of(column)
@@ -178,7 +196,14 @@ class Number(OfNumbers):
         raise RefusedError(said, column=column.name, value=value, write=write, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
-        return {column.name: converted(column, self._value, self.said, number_in)}
+        numbers = converted(column, self._value, self.said, self._written)
+        held = numbers[~np.isnan(numbers)]
+        if self.unit == "%" and 0 < np.abs(held).max(initial=0) <= 1 and "%" not in "".join(map(str, column.coded[1])):
+            said = f"its numbers have no percent sign, and {held[0]:g} is read as {held[0]:g} %"
+            warn(
+                f"column {column.name!r}: {said}: multiply fractions, as a sheet holds them, by 100", UnreadCellWarning
+            )
+        return {column.name: numbers}
 
     def _value(self, cell: Any) -> float | None:
         if not isinstance(cell, str):
@@ -281,6 +306,8 @@ class Bounded(OfNumbers):
         if column.kind == "text":
             codes, distinct = column.coded
             cells = [self._cell(cell) for cell in distinct]
+            unread = [kind is None for _, kind in cells]
+            warn_of_unread(column.name, self.said, codes, [*map(str, distinct)], unread, write=self._written)
             numbers = np.array([*(number for number, _ in cells), np.nan])[codes]
             kinds = np.array([*(kind for _, kind in cells), None], object)[codes]
         else:
@@ -293,8 +320,10 @@ class Bounded(OfNumbers):
         if not text or text.lower() in GAPS:
             return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
         found = measured(text)
-        if found is None or found.unit not in ("", self.unit) or self.decimal not in found.values:
+        if found is None or found.unit not in ("", self.unit):
             return np.nan, "'number'" if text == "number" else text
+        if self.decimal not in found.values:
+            return np.nan, None
         value = found.values[self.decimal]
         return (np.nan, f"{found.bound}{value:.15g}") if found.bound else (value, "number")
 
@@ -364,8 +393,8 @@ HOUR = timedelta(hours=1)
 
 def _moment(text: str, form: str) -> tuple[timedelta, timedelta] | None:
     found = SHAPES[form].fullmatch(text.strip())
-    if found is None:
-        return None
+    if found is None:  # A date such as 2025-11-20 is clear beside dates of any order; a sheet holds typed dates so.
+        return _moment(text, "iso") if form in ("dmy", "mdy") else None
     own = found.groupdict()
     hour, half = int(own["H"] or 0), (own["half"] or "").lower().replace(".", "")
     if half and not 1 <= hour <= 12:
@@ -630,7 +659,8 @@ def _of_objects(series: pd.Series) -> tuple[Array, Array]:
 
 def formats_of(texts: Collection[str]) -> list[str]:
     """The date and time formats that fit all texts."""
-    return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
+    forms = [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
+    return forms[:1] if "iso" in forms else forms
 
 
 def _is_short(text: str) -> bool:
@@ -715,7 +745,8 @@ class Choices(Reading):
         held = np.full((len(distinct) + 1, len(place)), np.nan)
         unread = []
         for row, text in zip(held, distinct, strict=False):
-            chosen = _split(str(text), self.separator)
+            # A single choice may be a number, and be stored as a float.
+            chosen = _split(f"{text:.15g}" if isinstance(text, float) else str(text), self.separator)
             row[:] = 0.0
             row[[place[one] for one in chosen if one in place]] = 1.0
             unread.append(any(one not in place for one in chosen))
@@ -882,7 +913,7 @@ class Joined(Reading):
 HAS_DIGIT = re.compile(r"\d").search
 
 LOOKED_AT = 40
-"""Texts that are tried first, because most columns of text fit no reading."""
+"""Texts that are tried first."""
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
@@ -943,7 +974,7 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Return the code of each cell (-1 if missing), and the distinct values. All dates have the code -1."""
+    """The code of each cell (-1 if missing or a date), and the distinct values."""
     if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded

@@ -5,15 +5,18 @@ A schema is frozen. New levels create a new schema, so a failed fit leaves the o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Names
+from bayesnb.data.csv_reader import Format
 from bayesnb.data.encoders import (
     Feature,
     Origin,
@@ -21,7 +24,8 @@ from bayesnb.data.encoders import (
     encode,
 )
 from bayesnb.data.inferring import as_read, inferred, readings_in
-from bayesnb.data.readings import Bounded, Date, Reading
+from bayesnb.data.readers import Source
+from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
@@ -103,6 +107,21 @@ class Schema:
             for name, j in held[1:]:
                 found[name][:, j] &= found[held[0][0]][:, held[0][1]]
         return found
+
+    @property
+    def decimals(self) -> dict[str, Any]:
+        return {str(name): own.decimal for name, own in self.readings.items() if isinstance(own, OfNumbers)}
+
+    def format(self, format: Format) -> Format:
+        """How to read a file: columns that were learned as text are text."""
+        values = chain.from_iterable(feature.values.items() for feature in self.features.values())
+        text = [name for name, levels in values if levels and all(isinstance(level, str) for level in levels)]
+        text += [feature.source[0] for feature in self.features.values() if feature.text is not None]
+        return replace(format, text=(*map(str, [*text, *self.readings]),), decimals=self.decimals)
+
+    def source(self, X: Any) -> Any:
+        path = isinstance(X, str | os.PathLike) and not isinstance(X, Source)
+        return Source(X, self.format(Format())) if path else X
 
     @property
     def dates(self) -> dict[Any, Date]:

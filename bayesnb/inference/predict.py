@@ -143,9 +143,8 @@ def predict_table(
     """
     columns = _predicted_columns(classifier, interval)
     if streams(X):
-        return engines.scores(
-            partial(predict_table, classifier, interval=interval, prob=prob, keep=keep), columns, X, keep
-        )
+        ask = partial(predict_table, classifier, interval=interval, prob=prob, keep=keep)
+        return engines.scores(ask, columns, classifier.schema.source(X), keep)
     table, kept = Table.of(X), {}
     if keep:
         if absent := [name for name in keep if name not in table.place]:

@@ -56,6 +56,7 @@ LOOKED_AT = 50_000
 """The number of rows that the rules examine; a larger table is sampled at random."""
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+PAIR = rf"{NUMBER}\s*[/x×|]\s*{NUMBER}"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
@@ -342,7 +343,7 @@ def examine(
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
     marked = {remark.column for remark in found}
     labels = frame[target] if target is not None and target in frame.columns else None
-    of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name], labels)]
+    of_columns = [r for name in frame if name != target for r in _column(frame[name], labels, name in marked)]
     of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
     found += [r.about(f"number of {r.column}") if r.cures and r.column in kinds else r for r in of_columns]
     found += _of_reading(layouts, rows)
@@ -367,6 +368,7 @@ def examine(
     # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
+    found = [*_counts(looked_at(frame.drop(columns=dropped - {target}), MOST_ROWS), target), *found]
     rest = without(frame, marks_of(found))
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.
@@ -456,7 +458,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
-    """Whether levels are codes of two capital letters, so that NA may be a code too."""
+    """Whether levels other than NA are codes of two capital letters."""
     codes = [level for level in levels if level != "NA"]
     return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
 
@@ -500,8 +502,10 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
-    """The markers to read as missing."""
-    return list(dict.fromkeys(remark.option[1] for remark in remarks if remark.option and not remark.drop))
+    """The markers to read as missing, in columns that are kept."""
+    remarks = [*remarks]
+    dropped = {remark.column for remark in remarks if remark.drop}
+    return list(dict.fromkeys(r.option[1] for r in remarks if r.option and r.column not in dropped))
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
@@ -528,7 +532,7 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     return pd.DataFrame(found, index=frame.index)
 
 
-def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
+def _column(values: pd.Series, labels: pd.Series | None, amounts: bool) -> Iterator[Remark]:
     name, held = values.name, values.dropna()
     if held.empty:
         yield Remark(name, "no row has a value", drop=True)
@@ -541,7 +545,8 @@ def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     if types.is_bool_dtype(held):
         return
     if types.is_numeric_dtype(held):
-        yield from _numbers(name, held.astype(float), levels, None if labels is None else labels[values.notna()])
+        known = None if labels is None else labels[values.notna()]
+        yield from _numbers(name, held.astype(float), levels, known, amounts)
     else:
         yield from _texts(name, held.astype(str), levels, None if labels is None else labels[values.notna()])
 
@@ -578,6 +583,12 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         asks = bool(odd) or len(cures) > 1 or not written_as_text(levels.index)
         option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
         yield Remark(name, said, True, option=option, cures=cures, asks=asks)
+        return
+    if k >= MANY_LEVELS and (pairs := texts.str.fullmatch(PAIR)).mean() > 0.9:
+        said = (
+            f"two numbers in one cell, such as {min(texts[pairs])!r}, read as {k:,} levels: split the column into two"
+        )
+        yield Remark(name, said, True, looks_like_identifier(k, n) or once > 0.5 * n)
         return
     joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
     if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
@@ -648,7 +659,9 @@ SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
 
-def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
+def _numbers(
+    name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None, amounts: bool
+) -> Iterator[Remark]:
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
@@ -668,6 +681,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
                        numbers="whole numbers" if whole else "numbers around 1",
                        kind="an identifier, or a weight" if whole else "a weight of the row")  # fmt: skip
         yield Remark(name, said, asks=True)
+    elif not amounts and (question := _distinct(name, levels, n)) is not None:
+        yield Remark(name, question, asks=True)
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
@@ -684,6 +699,9 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             yield Remark(name, said, far, option=("--na", f"{name}={value}"))
         if far:
             return
+    if apart := _apart(held):
+        yield Remark(name, apart, True, asks=True)
+        return
     zeros, least = float((held == 0).mean()), held[held > 0].min()
     if low == 0 and k > 20 and zeros > 0.01 and least > 0.2 * high:
         said = Message("{share} are 0, and the smallest other value is {least:g}: if 0 means missing, {na}",
@@ -726,8 +744,41 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
 
 
+def _apart(held: pd.Series) -> str:
+    # Another unit multiplies numbers that are not negative, so their logs are compared, without zeros.
+    x = np.sort(held[np.isfinite(held) & ((held > 0) | (held.min() < 0))])
+    place = np.log(x) if len(x) and x[0] > 0 else x
+    k = int(np.diff(place, append=place[-1:]).argmax()) + 1 if len(x) else 0
+    far, others = sorted((x[:k], x[k:]), key=len)
+    few = 5 <= len(far) <= 0.2 * len(held) and len(np.unique(far)) > 2
+    if not (few and place[k] - place[k - 1] > 2 * max(np.ptp(place[:k]), np.ptp(place[k:]))):
+        return ""
+    said = f"{_percent(len(far) / len(held))} of the cells ({far[0]:g} to {far[-1]:g}) lie far from the others "
+    return said + f"({others[0]:g} to {others[-1]:g}): are they in another unit?"
+
+
+def _distinct(name: Any, levels: pd.Series, n: int) -> Message | None:
+    # Measurements in the range of the numbers would be equal in at least as many pairs of rows as uniform numbers.
+    x, k = np.sort(levels.index.to_numpy(float)), len(levels)
+    if np.abs(x).max() >= 2**53 or (x % 1).any():
+        return None
+    x /= np.gcd.reduce(x.astype(np.int64))
+    pairs = n * (n - 1) / 2 / (x[-1] - x[0] + 1)
+    low, high = (len(f"{end:.0f}") for end in (x[0], x[-1]))
+    even = np.abs(np.arange(k) / (k - 1) - (x - x[0]) / (x[-1] - x[0])).max() < 0.1
+    if k == n and pairs > 20:
+        said = "no two of {n:,} whole numbers are equal, as in an identifier or an order in time"
+    elif n >= 100 and k > 0.8 * n and pairs < 0.02 * n and even and x[0] >= 1e4 and low == high:
+        said = "{k:,} different whole numbers of {digits} digits in {n:,} rows, spread evenly"
+        said += ", and rows with the same number may depend on each other" * (k < n)
+    else:
+        return None
+    said += ": if it is an identifier, {drop}"
+    return Message(said, k=k, digits=low, n=n, drop=Cure("drop", column=name))
+
+
 MOST_STEPS = 60
-"""Largest number of distinct values in a column that is tried as rounded numbers."""
+"""Largest number of distinct values in a column tried as rounded numbers."""
 
 
 def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
@@ -771,7 +822,21 @@ def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
 
 
 NEARLY = 0.999
-"""Correlation from which two columns are said to hold nearly the same."""
+"""Least correlation of nearly equal columns."""
+
+
+def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    x = frame[[name for name in frame if name != target]]
+    plain = all(types.is_numeric_dtype(kind) and not types.is_bool_dtype(kind) for kind in x.dtypes)
+    cells = x.to_numpy(float, na_value=np.nan) if plain else np.zeros((0, 0))
+    if not ((cells >= 0) & (cells <= 100) & (np.floor(cells) == cells)).all() or (cells > 1).any(axis=0).sum() < 10:
+        return
+    if (cells == 0).mean() > 0.5 and (target not in frame or improving.as_good_as_counts(x, frame[target])):
+        said = "{k:,} columns hold whole numbers from 0 to {high:g}, {share} of them 0: if a row counts words, {cure}"
+        command = "--feature counts=multinomial:COL,COL… with all these columns"
+        said = Message(said, k=x.shape[1], high=cells.max(), share=_percent((cells == 0).mean()),
+                       cure=Spelled("features=Multinomial()", command))  # fmt: skip
+        yield Remark(min(x.columns, key=str), said, asks=True)
 
 
 def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
@@ -816,7 +881,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 MOST_ROWS = 5_000
-"""Largest number of rows that are examined for derived columns."""
+"""Largest number of rows examined for rules about several columns."""
 
 
 def _derived(

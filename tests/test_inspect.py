@@ -454,6 +454,108 @@ def test_of_two_equal_columns_none_is_left_out_while_the_class_is_unknown_and_on
     assert not nb.inspect(frame[:1], "y").drop
 
 
+def said_of(table, y=None):
+    """The findings of each column, which must be the same for other orders of rows and columns, and in polars."""
+    found = str(nb.inspect(table, y))
+    turned = table.iloc[::-1, ::-1]
+    for other in (turned, pl.from_pandas(turned)):
+        assert sorted(str(nb.inspect(other, y)).splitlines()) == sorted(found.splitlines())
+    return dict(line.split(": ", 1) for line in found.splitlines())
+
+
+def test_cells_in_another_unit_are_asked_about_and_get_no_family():
+    rng = np.random.default_rng(5)
+    fahrenheit = np.arange(400) < 24
+    celsius = rng.normal(38, 0.7, 400)
+    temp = np.where(fahrenheit, celsius * 9 / 5 + 32, celsius).round(1)
+    both = pd.DataFrame({"temp": temp, "height": np.where(fahrenheit, 170.0, 1.7) * rng.lognormal(0, 0.05, 400)})
+    for unit in (1, 1000):
+        said = said_of(both * unit)
+        assert set(said) == {"temp", "height"}
+        assert all(text.startswith("6 % of the cells (") for text in said.values())
+        assert not nb.inspect(both * unit).features
+    low, high = temp[~fahrenheit], temp[fahrenheit]
+    between = f"({high.min():g} to {high.max():g}) lie far from the others ({low.min():g} to {low.max():g})"
+    assert between in said_of(both)["temp"]
+
+
+def test_skewed_heavy_tailed_and_bimodal_columns_have_no_cells_in_another_unit():
+    rng = np.random.default_rng(8)
+    for n in (30, 100, 1000):
+        draw = {
+            "amount": rng.lognormal(3, 2, (60, n)), "wealth": rng.pareto(0.5, (60, n)) + 1,
+            "cauchy": rng.standard_cauchy((60, n)), "t": rng.standard_t(1.5, (60, n)),
+            "wait": rng.exponential(1, (60, n)),
+            "two peaks": rng.normal(size=(60, n)) + 6 * (rng.random((60, n)) < 0.1),
+            "claims": rng.lognormal(5, 1, (60, n)) * (rng.random((60, n)) < 0.1), "rare": rng.poisson(0.05, (60, n)),
+        }  # fmt: skip
+        columns = {f"{name} {k}": x for name, rows in draw.items() for k, x in enumerate(rows)}
+        assert "far from the others" not in str(nb.inspect(pd.DataFrame(columns)))
+
+
+def test_whole_numbers_that_look_drawn_for_identification_are_asked_about_whatever_their_name():
+    rng = np.random.default_rng(6)
+    n = 600
+    patients = rng.choice(np.arange(100_000, 1_000_000), n, replace=False)
+    seen = {
+        "patient": np.where(np.arange(n) < 60, np.resize(patients[-60:], n), patients),
+        "case": rng.choice(np.arange(20_300, 24_000), n, replace=False),
+    }
+    other = {
+        "salary": rng.lognormal(10.8, 0.3, n).round(), "size": rng.normal(40_000, 6_000, n).round(),
+        "price": rng.integers(100, 999, n) * 1000, "year": rng.integers(1000, 9999, n),
+        "people": rng.pareto(1, n).round(4) * 1e4 // 1, "steps": rng.integers(10_000, 20_000, n),
+        "paid": [f"{k} €" for k in seen["case"]],
+    }  # fmt: skip
+    frame = pd.DataFrame(seen | other)
+    for unit in (1, 10):
+        said = said_of(frame.assign(patient=frame["patient"] * unit, case=frame["case"] * unit))
+        assert "540 different whole numbers of 6 digits in 600 rows, spread evenly, and rows" in said["patient"]
+        assert said["patient"].endswith(": if it is an identifier, leave it out")
+        assert said["case"].startswith("no two of 600 whole numbers are equal, as in an identifier")
+        assert "identifier" not in "".join(text for name, text in said.items() if name not in seen)
+    assert not nb.inspect(frame).drop
+
+
+def test_two_numbers_in_one_cell_are_named_and_a_column_that_is_dropped_needs_no_marker(tmp_path, capsys):
+    rng = np.random.default_rng(7)
+    pressure = [f"{a}/{b}" for a, b in zip(rng.integers(90, 190, 300), rng.integers(50, 110, 300), strict=True)]
+    frame = pd.DataFrame({"bp": pressure, "x": rng.normal(size=300), "y": rng.choice(["a", "b"], 300)})
+    frame.loc[rng.random(300) < 0.05, "bp"] = "-"
+    found = nb.inspect(frame, "y")
+    assert f"two numbers in one cell, such as {min(set(pressure) & {*frame['bp']})!r}" in str(found)
+    assert found.drop == ["bp"]
+    assert sorted(nb.inspect(frame[::-1], "y").table["finding"]) == sorted(found.table["finding"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit = json.loads(run(capsys, "inspect", tmp_path / "t.csv", "--target", "y", "--format", "json")[1])["fit"]
+    assert "--drop bp" in fit
+    assert "--na" not in fit
+
+
+def test_a_table_of_small_counts_with_many_zeros_is_told_of_multinomial_unless_columns_predict_better(tmp_path, capsys):
+    rng = np.random.default_rng(9)
+    y = rng.choice(["good", "bad"], 200)
+    share = rng.dirichlet(np.full(30, 8), 2)[(y == "bad").astype(int)]
+    words = pd.DataFrame([rng.multinomial(k, p) for k, p in zip(rng.integers(5, 30, 200), share, strict=True)])
+    words = words.set_axis([f"word {k}" for k in range(30)], axis=1)
+    told = "% of them 0: if a row counts words, features=Multinomial()"
+    for table, labels in ((words, None), (words, list(y)), (words.assign(y=y), "y"), (words.astype("Int64"), list(y))):
+        assert told in str(nb.inspect(table, labels))
+    found, turned = (nb.inspect(table, list(y)).table for table in (words, words.iloc[:, ::-1]))
+    assert {*found.itertuples(index=False)} == {*turned.itertuples(index=False)}
+    yes = pd.DataFrame(rng.random((200, 30)) < 0.2).astype(int)
+    for other in (yes, words.assign(amount=rng.normal(size=200)), words + 1, words.where(words > 0)):
+        assert "Multinomial" not in str(nb.inspect(other, list(y)))
+    # Numbers of symptoms from 0 to 3, where nearly all of one class have none.
+    ill = np.where((y == "bad")[:, None], rng.poisson(0.9, (200, 12)), rng.poisson(0.05, (200, 12)))
+    assert "Multinomial" not in str(nb.inspect(pd.DataFrame(ill), list(y)))
+    words.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    option = ("--feature", f"counts=multinomial:{','.join(words)}")
+    for given, expected in (((), 1), (option, 0)):
+        out = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y", "--format", "json", *given)[1]
+        assert sum("counts=multinomial:COL" in each["remark"] for each in json.loads(out)["remarks"]) == expected
+
+
 @pytest.mark.parametrize("cell", [[1], {"a": 1}, {1, 2}, np.array([1, 2])], ids=["list", "dict", "set", "array"])
 def test_cells_that_are_no_values_are_refused_with_the_column_as_by_a_fit(cell):
     said = f"column 'tags' holds .* of type {type(cell).__name__}.*leave the column out"

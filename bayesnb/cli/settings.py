@@ -76,7 +76,8 @@ class Settings:
         if self.of_all is not None:
             # A serious finding remains: no family chosen by rows mends an identifier or levels in several spellings.
             return bool(advised) and not remark.serious and (self.of_all == "missing") == ("missing" in advised)
-        if not (advised or remark.asks) or (spec := self.features().get(str(remark.column))) is None:
+        joint = {column: spec for spec in self.features().values() if isinstance(spec, tuple) for column in spec[1]}
+        if not (advised or remark.asks) or (spec := (joint | self.features()).get(str(remark.column))) is None:
             return False
         if "missing" in advised:
             return isinstance(spec, Missing)

@@ -20,6 +20,7 @@ from bayesnb.data.targets import few_classes
 from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
 from bayesnb.families.rounded import Rounded, rounding
 from bayesnb.families.trees import Ordinal
@@ -211,6 +212,18 @@ def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
     return _score_as(Text(), held, known) > max(frequencies, _score_as(Categorical(), held, known)) + 3
 
 
+def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
+    """Whether one Multinomial predicts the class as well as the default families."""
+    x, known = _labelled(x, labels)
+    table = Table.of(x)
+    if known is None:
+        return False
+    of_rows, of_columns = (
+        _score_of(*Schema.infer(table, family).read(table, learn=True), known) for family in (Multinomial(), None)
+    )
+    return of_rows > of_columns - 3
+
+
 def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
     """The unit of rounded numbers, if intervals of this length predict the class better than a Gaussian."""
     held, known = _labelled(held, labels)
@@ -223,7 +236,7 @@ def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
     return unit if _score_as(rounded, held, known) > _score_as(Gaussian(), held, known) + 3 else None
 
 
-def _labelled(held: pd.Series, labels: pd.Series | None) -> tuple[pd.Series, Labels | None]:
+def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | None) -> tuple[Held, Labels | None]:
     if labels is None:
         return held, None
     return held[labels.notna().to_numpy()].reset_index(drop=True), few_classes(labels)

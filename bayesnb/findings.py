@@ -696,7 +696,7 @@ def _numbers(
             said = "{share} are {value}{more}: if it means missing, {na}"
             said = Message(said, share=_percent(share), value=value, na=missing_in(name, value, False),
                            more=", far more than any value near it" * (not far))  # fmt: skip
-            yield Remark(name, said, far, option=("--na", f"{name}={value}"))
+            yield Remark(name, said, far, option=("--na", f"{name}={value}") if far else None)
         if far:
             return
     if apart := _apart(held):

@@ -162,6 +162,12 @@ def with_rows(
             known, before = before.classes, believed(settings, before, Learned.by(settings, before) + learned)
             if len(before.classes) > len(known) and (said := spelled_apart(before.classes.tolist())):
                 warn(said[0], ClassSpellingsWarning)
+        learned, total = before.dependence, before.statistics.rows.sum()
+        if learned and not learned.spec.forests and learned.weight < min(total / 2, learned.spec.rows):
+            warn(
+                f"the exponents were learned from {learned.weight:,.10g} of {total:,.10g} rows: learn_exponents(X, y) "
+                "learns them again"
+            )
         return before
     if streams(X):
         learned, rows = _of_parts(settings, X, y, sample_weight)

@@ -164,7 +164,7 @@ def test_a_model_that_cannot_be_stored_is_refused_and_nothing_is_written(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("name", "value"), [("estimate", "map"), ("class_prior", "uniform"), ("unknown", "other")])
+@pytest.mark.parametrize(("name", "value"), [("class_prior", "uniform"), ("unknown", "other")])
 def test_a_file_that_would_predict_otherwise_than_the_estimator_is_not_written(name, value, tmp_path):
     X, y = nb.datasets.penguins()
     later = {name: value}
@@ -175,6 +175,16 @@ def test_a_file_that_would_predict_otherwise_than_the_estimator_is_not_written(n
     clf.discount(1.0).save(tmp_path / "model")
     for same in (nb.load(tmp_path / "model"), nb.BayesianNB(**later).fit(X, y)):
         np.testing.assert_allclose(same.predict_proba(X), clf.predict_proba(X), rtol=1e-12)
+
+
+def test_an_estimate_that_is_set_after_a_fit_is_that_of_a_new_fit_and_of_the_file(tmp_path):
+    X, y = nb.datasets.play_tennis()
+    clf = nb.BayesianNB().fit(X, y)
+    for estimate in ("map", "mean", "mle", "predictive"):
+        clf.set_params(estimate=estimate).save(tmp_path / estimate)
+        expected = nb.BayesianNB(estimate=estimate).fit(X, y).predict_joint_log_proba(X)
+        for found in (clf, nb.load(tmp_path / estimate)):
+            np.testing.assert_allclose(found.predict_joint_log_proba(X), expected, rtol=1e-12)
 
 
 def test_any_reader_of_safetensors_opens_a_file(tmp_path):

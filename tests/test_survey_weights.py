@@ -17,7 +17,7 @@ def kish(weight: np.ndarray) -> float:
 
 def test_the_effective_number_of_rows_follows_every_verb(tmp_path):
     X, y = mixed(60, "uvw")
-    weight = default_rng(0).gamma(1.0, 3.0, 60)
+    weight = default_rng(0).gamma(1.0, 1.5, 60)
     clf = BayesianNB(FEATURES).fit(X[:40], y[:40], sample_weight=weight[:40])
     assert clf.describe().attrs["effective_rows"] == pytest.approx(kish(weight[:40]))
     clf.partial_fit(X[40:], y[40:], sample_weight=weight[40:])
@@ -51,3 +51,13 @@ def test_a_mean_of_weighted_rows_is_as_well_known_as_that_of_so_many_rows():
     weight = rng.gamma(1.0, 1.0, n)
     means = (rng.normal(size=(20_000, n)) * weight).sum(axis=1) / weight.sum()
     assert 1 / means.var() == pytest.approx(kish(weight), rel=0.05)
+
+
+def test_weights_that_inflate_the_number_of_rows_are_warned_of():
+    X, y = mixed(60, "uv")
+    weight = default_rng(0).lognormal(5.0, 1.0, 60)
+    with pytest.warns(UserWarning, match="sample_weight has fractions and counts 60 rows as .*reliability_weights"):
+        BayesianNB(FEATURES).fit(X, y, sample_weight=weight)
+    # Counts of equal rows, and reliabilities, are as they should be.
+    BayesianNB(FEATURES).fit(X, y, sample_weight=np.floor(weight))
+    BayesianNB(FEATURES).fit(X, y, sample_weight=nb.model.reliability_weights(weight))

@@ -1,4 +1,4 @@
-"""How a schema changes with later rows, parts, other models and forgotten rows."""
+"""How adding rows, parts or models, or forgetting rows, changes a schema."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. If the original cell is missing, the first feature column is missing too."""
+        """Names of the feature columns. If the original cell is missing, so is the first feature column's cell."""
         return (column,)
 
     @abstractmethod
@@ -1020,7 +1020,7 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """The texts that are not numbers, if few; among whole numbers as text, only markers."""
+    """The non-numeric texts, if few; among whole numbers as text, all must be markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

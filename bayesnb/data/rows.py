@@ -24,6 +24,9 @@ from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import meant, some, warn
 
+SURVEY = 2.0
+"""Mean of weights with fractions above which they look like survey weights."""
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
@@ -68,6 +71,11 @@ class TrainingRows:
                 raise ValueError(f"sample_weight is {weight[wrong[0]]:g} in row {wrong[0]}: give weights of 0 or more")
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
+            if (total := float(weight.sum())) > SURVEY * len(weight) and (weight != np.floor(weight)).any():
+                warn(
+                    f"sample_weight has fractions and counts {len(weight):,} rows as {total:,.0f}, so intervals are "
+                    "short: for survey weights, write sample_weight=bayesnb.model.reliability_weights(weights)"
+                )
         if shares is None:
             return cls(table, target, weight)
         classes, weights = shares[0], shares[1] * weight[:, None]

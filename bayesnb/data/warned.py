@@ -177,8 +177,8 @@ FINEST = 40
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
     """The log probability that two rows are equal in all columns by chance, estimated from distinct rows.
 
-    The estimate is Π_j p_j Π r_jk. p_j is the share of pairs of rows equal in column j; r_jk is the share equal in
-    columns j and k, divided by p_j p_k, over the tree of columns with the largest product (Chow and Liu 1968).
+    The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
+    1968). p_j is the share of pairs of rows equal in column j; p_j p_k r_jk that in j and k.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -443,12 +443,12 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     scaled = [names[k] for k in np.flatnonzero((np.abs(centre) < CLOSE) & (np.abs(variance - 1) < CLOSE))]
     if scaled:
         said.append(
-            f"{len(scaled)} columns ({_shown(scaled)}) have mean 0 and variance 1, as if a scaler had made them, "
-            "which changes no probability and hides their unit"
+            f"{len(scaled)} column{'s have' if len(scaled) > 1 else ' has'} mean 0 and variance 1 ({_shown(scaled)}), "
+            "as if a scaler had made them, which changes no probability and hides their unit"
         )
     if len(names) == len(schema.names) and _codes(X, names):
         said.append(
-            f"every column holds the numbers 0 to k as floats, and each of them ({_shown(names)}), as if an ordinal "
+            f"every column ({_shown(names)}) holds all numbers from 0 to its maximum as floats, as if an ordinal "
             "encoder had made them, and codes are read as measurements"
         )
     if said:

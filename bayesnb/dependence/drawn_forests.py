@@ -29,8 +29,8 @@ class DrawnForests:
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
     categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
-    of draws. The drawn p(x_u | parent's cell) already includes the parameter uncertainty. So the mean of the density
-    over draws is the posterior predictive density.
+    of draws. Draws of p(x_u | parent's cell) already carry the parameter uncertainty. So the mean of the density over
+    draws is the posterior predictive density.
     """
 
     terms: TermSet

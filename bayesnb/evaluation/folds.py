@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnb import learning
 from bayesnb.data.arrow import in_memory
-from bayesnb.data.rows import row_numbers
+from bayesnb.data.rows import named_columns, row_numbers
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -60,6 +60,8 @@ def folds_of(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
+    if isinstance(y, str):
+        y, X = named_columns(X, {"y": y})
     X = pd.DataFrame(X) if isinstance(X, Mapping) and not ours else in_memory(X)
     target = true_classes(clf, y, Table.of(X).n_rows if ours else _length(X))
     if cv is None:

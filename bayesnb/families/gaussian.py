@@ -146,7 +146,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior per class and column; in constant columns, each row of another class adds a pseudo-count.
+        """The prior of each class and column; for constant columns, its pseudo-counts include the other classes' rows.
 
         Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
         small variance.

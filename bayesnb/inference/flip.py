@@ -198,8 +198,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Raises
     ------
     ValueError
-        If the model has one class, dependent columns or a sampled feature, the estimate is "map" or "mle", ``row`` is
-        not one row, or ``X`` and ``y`` are not the learned rows.
+        If the model has one class, dependent columns, a sampled feature, or the estimate "map" or "mle"; ``row`` is not
+        one row; or ``X`` and ``y`` are not the learned rows.
 
     Notes
     -----
@@ -243,7 +243,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Posterior concentrations per feature, of the row's level and summed over levels, (2, class, column)."""
+    """Per feature: posterior concentration of the row's level, and total concentration, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

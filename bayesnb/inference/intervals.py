@@ -67,7 +67,7 @@ def predict_interval(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """Posterior median and equal-tailed interval of p(c | x, θ), given the data and the row.
+    """Posterior median and equal-tailed interval of p(c | x, θ).
 
     ``predict_proba`` is the mean of p(c | x, θ) over p(θ | D, x). See ``docs/how-to/uncertainty.md``.
 

@@ -211,12 +211,11 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        The rows, with the index of ``X``. ``probability`` is p(y_i | x_i, D without row i) of the ``label``, by the
-        chosen estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the
-        probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels, and
-        ``attrs["sd"]`` its standard deviation. A row of weight 2 counts as two rows. If the expected number is only a
-        rough lower bound, ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as
-        a sentence.
+        The rows, with the index of ``X``. ``probability`` is p(``label`` | x_i, D without row i), by the chosen
+        estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability
+        that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its
+        standard deviation. A row of weight 2 counts as two rows. If the expected number is only a rough lower bound,
+        ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------

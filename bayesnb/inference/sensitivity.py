@@ -252,8 +252,8 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` are the mean and maximum, over predicted rows, of the largest change of
-        a class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
+        ``likelihood``. Each predicted row gives its largest change of a class probability: ``mean`` and ``largest`` are
+        over these rows. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
         values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
         log2 of the power, at power 1.
@@ -261,8 +261,8 @@ def sensitivity(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, the features have exponents, the estimate has no
-        prior ("mle"), or there is a class prior for each row.
+        If the model has a sampled feature, learned rows without a label, feature exponents, an estimate without a prior
+        ("mle"), or a class prior for each row.
 
     Notes
     -----

@@ -36,8 +36,8 @@ class Dialect:
     number, text : str
         SQL for the cell {c} as a number or as text. Cells of another type give NULL.
     holds_number, holds_text : str
-        SQL condition: the cell {c} of a numeric or text column is not missing. A cell that is not missing is invalid if
-        ``number`` or ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} of a numeric or text column is not missing. Such a cell is invalid if ``number`` or
+        ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
         Names with equal results denote one column of the database.
     pseudo : tuple of str

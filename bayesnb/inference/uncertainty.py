@@ -127,6 +127,8 @@ def uncertainty(
         "novelty": novelty,
     }
     if learned is not None:
+        if not isinstance(learned, tuple) or len(learned) not in (2, 3):
+            raise ValueError("Expected learned as (X, y) or (X, y, sample_weight), the learned rows")
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
     widening = answers.widening(data, n)
     largest = {name: float((error * widening).max(initial=0.0)) for name, error in errors.items()}

@@ -440,7 +440,7 @@ def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log class probabilities, (row, class), after each row is removed from ``counts``."""
+    """Log class probabilities, (row, class), with only that row removed from ``counts``."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)

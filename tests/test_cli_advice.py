@@ -238,7 +238,7 @@ def test_audit_and_score_advise_in_options(run):
     assert "use --dependence " in " ".join(run("audit", "t.csv", "--target", "y")[1].split())
     BayesianNB().fit("t.csv", "y").save("m.bayesnb")
     for layout in ("table", "json"):
-        assert "overconfident (try --dependence pairwise)" in " ".join(
+        assert "overconfident (try --dependence auto)" in " ".join(
             run("score", "m.bayesnb", "t.csv", "--format", layout)[1].split()
         )
 

@@ -159,7 +159,8 @@ def test_copies_of_a_column_are_weighted(copies):
     assert found.too_sure == pytest.approx(copies, rel=0.15)
     assert found.advice == "weighted"
     assert str(found).startswith(f"{pairs} of {pairs} pairs of columns depend")
-    assert str(found).endswith(f'log-odds are {found.too_sure:.2g} times too large; use dependence="weighted".')
+    cure = 'use dependence="weighted", or dependence="auto".'
+    assert str(found).endswith(f"log-odds are {found.too_sure:.2g} times too large; {cure}")
 
 
 def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():

@@ -242,7 +242,7 @@ def test_a_model_is_never_called_better_where_a_row_costs_more_than_with_the_cla
 
 def test_an_overconfident_model_gets_advice_and_a_model_with_pairs_or_of_another_library_does_not():
     X, y = copies(200)
-    assert 'overconfident (try dependence="pairwise").' in scorecard(BayesianNB(), X, y, cv=2).sentence
+    assert 'overconfident (try dependence="auto").' in scorecard(BayesianNB(), X, y, cv=2).sentence
     assert "try" not in scorecard(BayesianNB(dependence="pairwise"), X, y, cv=2).sentence
     assert "overconfident." in scorecard(GaussianNB(), X, y, cv=2).sentence
 

@@ -139,7 +139,7 @@ def scorecard(
     # Other classifiers have no dependence; if pairs already have terms, none is suggested.
     dependence = fitted.classifier_.dependence if isinstance(fitted, FittedModel) else None
     pairs = not isinstance(fitted, FittedModel) or (dependence is not None and dependence.spec.pairs > 0)
-    cure = None if pairs else Cure("dependence", "pairwise")
+    cure = None if pairs else Cure("dependence", "auto")
     return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure)
 
 

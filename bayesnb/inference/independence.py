@@ -120,8 +120,8 @@ class Independence:
             return Message("the model has {dependence}", dependence=Cure("dependence", self.dependence))
         if self.advice is None:
             return Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
-        said = "use {cure}, or another family for columns of another shape" if none else "use {cure}"
-        return Message(said, cure=Cure("dependence", self.advice))
+        said = "use {cure}, or another family for columns of another shape" if none else "use {cure}, or {auto}"
+        return Message(said, cure=Cure("dependence", self.advice), auto=Cure("dependence", "auto"))
 
     def __str__(self) -> str:
         return str(self.finding)
@@ -195,7 +195,7 @@ def independence(
     >>> found = checks.independence(BayesianNB().fit(X, y), X, y)
     >>> print(found)
     1 of 3 pairs of columns depends on each other given the class: 'x' and 'copy'; log-odds are 1.5 times too large;
-    use dependence="weighted".
+    use dependence="weighted", or dependence="auto".
     >>> found.pairs[["first", "second", "log_bayes_factor", "information"]].round(1)
       first second  log_bayes_factor  information
     0     x   copy             580.3          1.3

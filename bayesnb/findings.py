@@ -17,6 +17,7 @@ from bayesnb.data import improving
 from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
+from bayesnb.data.inferring import are_sentences, mostly_sentences
 from bayesnb.data.readings import (
     Bounded,
     Date,
@@ -38,14 +39,7 @@ from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
-from bayesnb.data.text import are_sentences, mostly_sentences
-from bayesnb.data.warned import (
-    IN_CLASS,
-    log_chance_of_equal_rows,
-    looks_like_identifier,
-    named_as_key,
-    spelled_apart,
-)
+from bayesnb.data.warned import IN_CLASS, log_chance_of_equal_rows, looks_like_identifier, named_as_key, spelled_apart
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.summary import Summary, alike
-from bayesnb.data.targets import classes_of, labels_of, with_named
+from bayesnb.data.targets import classes_of, with_named
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.families.sampled import Draws
@@ -47,7 +47,7 @@ class Learned:
         """Everything a classifier has learned. Raise an error unless the learned statistics determine the posterior."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, counts_of(settings, model))
-        known = [label != model.unknown for label in labels_of(model.classes)]
+        known = [label != model.unknown for label in model.classes.tolist()]
         return found if all(known) else found.over(model.classes[known])
 
     @classmethod
@@ -101,7 +101,7 @@ class Learned:
             return self
         places = _places(self.classes, classes)
         counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
-        statistics = self.statistics.reindexed(labels_of(classes))
+        statistics = self.statistics.reindexed(classes.tolist())
         return replace(self, statistics=statistics, classes=classes, counts=counts)
 
 
@@ -124,8 +124,8 @@ def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifi
 
 
 def _places(classes: Array, among: Array) -> list[int]:
-    place = {label: c for c, label in enumerate(labels_of(classes))}
-    return [place.get(label, -1) for label in labels_of(among)]
+    place = {label: c for c, label in enumerate(classes.tolist())}
+    return [place.get(label, -1) for label in among.tolist()]
 
 
 SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random_state"}
@@ -144,12 +144,12 @@ def believed(
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema
     model = schema.model(label)
-    classes = with_named(learned.classes, [*declared, *model.named_classes(labels_of(learned.classes))])
+    classes = with_named(learned.classes, [*declared, *model.named_classes(learned.classes.tolist())])
     if before is not None:
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
     learned = learned.over(classes)
-    if isinstance(label, WithUnknown) and learned.statistics.rows[labels_of(classes).index(label.unknown)] > 0:
+    if isinstance(label, WithUnknown) and learned.statistics.rows[classes.tolist().index(label.unknown)] > 0:
         raise RefusedError(
             "rows have the label {label!r}, which {unknown} gives to the class without rows; give it another name, or "
             "leave these rows out",

@@ -18,15 +18,9 @@ from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
-from bayesnb.data.targets import NO_LABEL, labels_of, with_named
+from bayesnb.data.targets import NO_LABEL, with_named
 from bayesnb.data.text import warn_of_own_words
-from bayesnb.data.warned import (
-    ClassSpellingsWarning,
-    spelled_apart,
-    warn_of_table,
-    warn_of_target,
-    warn_of_unlabelled,
-)
+from bayesnb.data.warned import ClassSpellingsWarning, spelled_apart, warn_of_table, warn_of_target, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import nothing
 from bayesnb.inference.believed import require_prior
@@ -132,7 +126,7 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, 
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(settings.label_prior), rows.target.classes
-    classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
+    classes = with_named(seen, [*rows.target.declared, *model.named_classes(seen.tolist())])
     if not len(seen) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
     labelled, data, weight = rows.split(model, data, classes)
@@ -154,7 +148,7 @@ def with_rows(
     """
     from sklearn.utils import column_or_1d
 
-    X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(column_or_1d(classes))
+    X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
     require_dependence(settings)
     if before is not None:
         for part in _parts(settings, before, X, y, sample_weight):
@@ -215,7 +209,7 @@ def without_rows(
 
 def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows | Summary) -> Classifier:
     learned, named = Learned.by(settings, before), before.named_classes
-    labels, rows, counted = labels_of(learned.classes), learned.statistics.rows, learned.counts.rows.counts.sum()
+    labels, rows, counted = learned.classes.tolist(), learned.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
         raise RefusedError(
             "the dependence was learned from the cells of columns in {counted:,.0f} of {rows:,.0f} rows, and which "

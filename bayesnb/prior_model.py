@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.data.specifications import EstimatorParameters, entries
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import labels_of, with_named
+from bayesnb.data.targets import with_named
 from bayesnb.families.family import Family
 from bayesnb.learned import Learned
 from bayesnb.learning import labelled_rows
@@ -50,7 +50,7 @@ def of_table(
     learned = Learned.of(EstimatorParameters.of(settings, dependence=None), None, part)
     schema = learned.schema
     model = schema.model(label)
-    named = [*learned.declared, *classes, *model.named_classes(labels_of(learned.classes))]
+    named = [*learned.declared, *classes, *model.named_classes(learned.classes.tolist())]
     classes = with_named(learned.classes, named)
     schema.require_words()
     statistics = learned.over(classes).statistics

@@ -15,7 +15,7 @@ from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import Target, labels_of, with_named
+from bayesnb.data.targets import Target, with_named
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
@@ -121,11 +121,11 @@ def chosen(
     # As in a fit, a class exists if rows have it or if it is named.
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
     labels = Labels(target.among(classes), weight, len(classes))
-    tried = {column: _tried(table, column, spec, labels, labels_of(classes)) for column, spec in columns.items()}
+    tried = {column: _tried(table, column, spec, labels, classes.tolist()) for column, spec in columns.items()}
     others_read = replace(schema, features={n: f for n, f in schema.features.items() if n not in columns})
     others_read, data = others_read.read(table, learn=True) if others_read.features else (others_read, {})
     model = others_read.model(label)
-    total = model.posterior(model.statistics(data, labels, labels_of(classes))).log_left_out(data, _once(labels))
+    total = model.posterior(model.statistics(data, labels, classes.tolist())).log_left_out(data, _once(labels))
     best = {column: _by_evidence(column, of, columns[column]) for column, of in tried.items()}
     total = total + sum(tried[column][name].terms for column, name in best.items())
     for_class = {column: of for column, of in tried.items() if columns[column].by == "class"}

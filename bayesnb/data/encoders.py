@@ -6,7 +6,7 @@ A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -17,24 +17,11 @@ from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floa
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
-from bayesnb.families.columns import (
-    BAG,
-    COUNTS,
-    LEVELS,
-    NONNEGATIVE,
-    POSITIVE,
-    REALS,
-    ZEROS_AND_ONES,
-    Coded,
-    Support,
-    united,
-)
+from bayesnb.families.columns import POSITIVE, REALS, Coded, Support, united
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed
-from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import CELLS, large_enough, slices
-from bayesnb.kernels.reading import whole_numbers
+from bayesnb.kernels import blocks, reading
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
@@ -160,7 +147,7 @@ class Feature:
         """Convert encoded columns, (row, column), to the form that the family reads. Exposures are 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
-        if self.family.support == BAG:
+        if self.family.support.kind == "bag":
             return Bag(x, self.columns)
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
@@ -187,13 +174,6 @@ type Encoded = tuple[Feature, Any]
 type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
-def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column; missing-value flags follow the flagged column."""
-    place = {name: k for k, name in enumerate(names)}
-    rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
-    return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
-
-
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     if table.sparse:
         require_reads_sparse(feature.family)
@@ -214,8 +194,8 @@ def require_reads_sparse(family: Any) -> None:
         )
 
 
-NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
-"""Supports whose numbers may have fractions. They must be neither infinite nor extreme."""
+NUMBERS = ("reals", "positive", "nonnegative", "bag")
+"""Kinds of supports whose numbers may have fractions. They must be neither infinite nor extreme."""
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -231,11 +211,11 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    if table.numeric and large_enough(table.n_rows * len(feature.columns)):
+    if table.numeric and blocks.large_enough(table.n_rows * len(feature.columns)):
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
-        coded = whole_numbers(x, np.uint8)
+        coded = reading.whole_numbers(x, np.uint8)
         if coded is not None and coded[1] <= 1:
             return feature, coded[0]
     x = table.block(feature.columns) if table.sparse else _matrix(table, feature.columns)
@@ -295,7 +275,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     if unseen is None and feature.cuts is None:
         feature = _with_levels_of(table, feature)
-    large = large_enough(table.n_rows * len(feature.columns))
+    large = blocks.large_enough(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, feature.levels)])) if large else np.intp
     codes, of_whole = np.full((table.n_rows, len(feature.columns)), -1, kind), []
     for k, name in enumerate(feature.columns):
@@ -381,10 +361,10 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
     allows it; otherwise, impossible numbers raise ``ValueError``.
     """
     support, accepts = feature.family.support, feature.family.accepts
+    of_numbers = support.kind in NUMBERS
     if sparse.issparse(x):
         # Cells that are not stored are 0. Zero is in every support for which a sparse matrix can be read.
-        of_numbers = support in NUMBERS
-        sound = not reading.extreme(x.data, support is not BAG) if of_numbers else support.contains(x.data).all()
+        sound = not reading.extreme(x.data, support.kind != "bag") if of_numbers else support.contains(x.data).all()
         if not sound and len(wrong := np.flatnonzero(_wrong(support, x.data))):
             at = int(wrong[0])
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
@@ -392,11 +372,11 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
         return x
     if unseen in ("missing", "new") and feature.guessed:
         x = np.where(feature.impossible(x), np.nan, x)
-    if support in NUMBERS:
+    if of_numbers:
         require_ordinary(feature.columns, x)
     if accepts is REALS:
         return x
-    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+    for rows in blocks.slices(len(x), max(1, blocks.CELLS // max(1, x.shape[1]))):
         wrong = accepts.invalid(x[rows])
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
@@ -405,8 +385,8 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
 
 
 def _wrong(support: Support, stored: Array) -> Array:
-    wrong = support.invalid(stored) if support is REALS else ~support.contains(stored)
-    return wrong | reading.extremes(stored) if support in NUMBERS else wrong
+    wrong = support.invalid(stored) if support.kind == "reals" else ~support.contains(stored)
+    return wrong | reading.extremes(stored) if support.kind in NUMBERS else wrong
 
 
 def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
@@ -433,11 +413,11 @@ def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     """Encode the columns of a feature; return the feature and the array. With ``unseen=None``, new levels are added to
     the feature.
     """
-    encoder = _text if feature.text else _missing if feature.source else ENCODERS[feature.family.support]
+    encoder = _text if feature.text else _missing if feature.source else ENCODERS[feature.family.support.kind]
     return encoder(table, feature, unseen)
 
 
-ENCODERS: dict[Support, Encoder] = {
-    REALS: _reals, POSITIVE: _reals, NONNEGATIVE: _reals, COUNTS: _counts, ZEROS_AND_ONES: _binary, BAG: _bag,
-    LEVELS: _levels,
+ENCODERS: dict[str, Encoder] = {
+    "reals": _reals, "positive": _reals, "nonnegative": _reals, "counts": _counts, "zero_one": _binary, "bag": _bag,
+    "levels": _levels,
 }  # fmt: skip

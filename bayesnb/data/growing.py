@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, in_place, require_one_kind
-from bayesnb.data.inferring import as_read, grouped, inferred, present, readings_in
+from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, require_one_kind
+from bayesnb.data.inferring import as_read, grouped, in_place, inferred, present, readings_in
 from bayesnb.data.schema import LET_JOIN, Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import united

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, in_place, require_reads_sparse
+from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
 from bayesnb.data.readings import Reading, default_reading
 from bayesnb.data.specifications import (
     BY_TYPE,
@@ -20,11 +20,10 @@ from bayesnb.data.specifications import (
     Entry,
     Missing,
     entries,
-    name_of,
     specified_readings,
 )
 from bayesnb.data.tables import Table
-from bayesnb.data.text import Text, are_sentences
+from bayesnb.data.text import Text, words_of_letters
 from bayesnb.families.columns import united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
@@ -32,7 +31,7 @@ from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, meant, require_choice, some
+from bayesnb.wording import Cure, RefusedError, meant, some
 
 SPECIFIED = Origin("specified")
 DEFAULTS = tuple(BY_TYPE.families().values())
@@ -118,7 +117,6 @@ def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
     """The features of a table, as :meth:`bayesnb.data.schema.Schema.infer` chooses them."""
-    require_choice("unseen", unseen, ("missing", "new", "error"))
     said, by_type = entries(features), features if isinstance(features, ByType) else None
     specs = {name: (*given, SPECIFIED) for name, given in _specified(table, said).items()}
     taken = {spec.exposure for spec, *_ in specs.values() if getattr(spec, "exposure", None) is not None}
@@ -145,6 +143,27 @@ def inferred(
         chosen |= _indicators(table, said, chosen, readings)
     # One feature per column is in place, unless columns are specified.
     return in_place(chosen, table.names) if len(chosen) > 1 and (said or not one_by_one) else chosen
+
+
+def are_sentences(texts: Collection[Any], rows: float) -> bool:
+    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text."""
+    return len(texts) * 2 > rows and mostly_sentences(texts)
+
+
+def mostly_sentences(texts: Collection[Any]) -> bool:
+    """Whether all values are texts, and most of them contain three words that do not begin with a capital letter."""
+    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
+
+
+def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
+    """Sort features by the position of their first column; missing-value flags follow the flagged column."""
+    place = {name: k for k, name in enumerate(names)}
+    rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
+    return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
@@ -205,6 +224,11 @@ def _indicators(
                 )
             found[own] = Feature(names, Bernoulli(missing.prior), Origin("gaps", str(name)), source=columns)
     return found
+
+
+def name_of(what: Any) -> str:
+    """The name of the feature that flags missing cells."""
+    return f"{what} is missing"
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:

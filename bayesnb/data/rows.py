@@ -17,7 +17,7 @@ from bayesnb.data.inferring import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
+from bayesnb.data.targets import NO_LABEL, Target, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
@@ -132,13 +132,13 @@ class TrainingRows:
             known = known if fixed else of_part(known, self.table)
         learned, data = known.read(self.table, learn=True)
         model = learned.model(Dirichlet())
-        return learned, model.statistics(data, labels, labels_of(self.target.classes))
+        return learned, model.statistics(data, labels, self.target.classes.tolist())
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
         """Return the statistics of the labelled rows, and the encoded columns and weights of the unlabelled rows."""
         known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
-        statistics = model.statistics(part_of(data, known), members, labels_of(classes))
+        statistics = model.statistics(part_of(data, known), members, classes.tolist())
         return statistics, part_of(data, free), self.weight[free]
 
 

@@ -17,12 +17,7 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.csv_reader import Format
-from bayesnb.data.encoders import (
-    Feature,
-    Origin,
-    UnseenPolicy,
-    encode,
-)
+from bayesnb.data.encoders import Feature, Origin, UnseenPolicy, encode
 from bayesnb.data.inferring import as_read, inferred, readings_in
 from bayesnb.data.readers import Source
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
@@ -59,6 +54,7 @@ class Schema:
     readings: Mapping[Any, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        require_choice("unseen", self.unseen, ("missing", "new", "error"))
         require_choice("columns", self.columns, ("fixed", "grow"))
         if self.columns == "grow" and not self.named:
             raise ValueError(

@@ -223,11 +223,6 @@ class Missing:
             )
 
 
-def name_of(what: Any) -> str:
-    """The name of the feature that flags missing cells."""
-    return f"{what} is missing"
-
-
 def values_of(spec: Any) -> Any:
     """The specification of a column's values; ``None`` if the column's type decides the family."""
     inner = spec.family if isinstance(spec, Missing) else spec

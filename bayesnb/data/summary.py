@@ -14,18 +14,15 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, in_place
+from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind
 from bayesnb.data.growing import merged, with_kinds
-from bayesnb.data.inferring import readings_in
+from bayesnb.data.inferring import are_sentences, in_place, name_of, readings_in
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import (
-    EstimatorParameters,
-    name_of,
-)
+from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import Target, classes_of, labels_of
-from bayesnb.data.text import Text, are_sentences
+from bayesnb.data.targets import Target, classes_of
+from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.trials import BinaryCounts
@@ -63,7 +60,7 @@ class Summary:
         for name in set(a.declared) & set(b.declared):
             declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
         of_rows = classes, a.rows + b.rows, a.blank + b.blank, declared, united_labels(a.named, b.named)
-        return Summary(merged(a.schema, b.schema), statistics.reindexed(labels_of(classes)), *of_rows)
+        return Summary(merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
         """Sort the levels as if the table had been read in one part. The levels of ``before`` come first."""

@@ -105,11 +105,11 @@ class Target:
 
     def or_unknown(self, classes: Array, unknown: Any) -> Target:
         """Replace labels that are not in ``classes`` by the unknown class."""
-        known = {*labels_of(classes)}
-        if unknown is None or known.issuperset(labels_of(self.classes)):
+        known = {*classes.tolist()}
+        if unknown is None or known.issuperset(self.classes.tolist()):
             return self
         united = with_named(self.classes, [unknown])
-        each = array_of([label if label in known else unknown for label in labels_of(self.classes)])
+        each = array_of([label if label in known else unknown for label in self.classes.tolist()])
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
@@ -261,15 +261,10 @@ def array_of(labels: list[Any]) -> Array:
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
-def labels_of(classes: Array) -> tuple[Any, ...]:
-    """Classes as Python values."""
-    return tuple(classes.tolist())
-
-
 def classes_of(*groups: Array) -> Array:
     """All classes of several arrays, sorted; ``ValueError`` if some classes are text and others are not."""
     groups = [group for group in groups if len(group)]
-    labels = united_labels(*(labels_of(group) for group in groups))
+    labels = united_labels(*(group.tolist() for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))
     if text is not None and other is not None:
         raise ValueError(
@@ -288,7 +283,7 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
     Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows removes no
     class.
     """
-    known = set(labels_of(classes))
+    known = set(classes.tolist())
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1
     if extra and known and len({isinstance(label, str) for label in (*extra, *known)}) > 1:
@@ -307,11 +302,11 @@ def codes_of(classes: Array, y: Array) -> Array:
 
 
 def _places(classes: Array, distinct: Array) -> Array:
-    place = {label: c for c, label in enumerate(labels_of(classes))}
-    for label in labels_of(distinct):
+    place = {label: c for c, label in enumerate(classes.tolist())}
+    for label in distinct.tolist():
         if label not in place:
             raise ValueError(f"class {label!r} was never learned; the classes are {some(place)}")
-    return np.array([place[label] for label in labels_of(distinct)], np.intp)
+    return np.array([place[label] for label in distinct.tolist()], np.intp)
 
 
 def _placed(codes: Array, place: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal
@@ -85,20 +85,6 @@ def _warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
 
 
 BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
-
-
-def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text."""
-    return len(texts) * 2 > rows and mostly_sentences(texts)
-
-
-def mostly_sentences(texts: Collection[Any]) -> bool:
-    """Whether all values are texts, and most of them contain three words that do not begin with a capital letter."""
-    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
-
-
-def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
 
 
 @dataclass(frozen=True, eq=False)

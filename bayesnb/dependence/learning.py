@@ -9,13 +9,7 @@ import numpy as np
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, pieces
-from bayesnb.dependence.exponents import (
-    Exponents,
-    Group,
-    NoExponentsError,
-    named,
-    require_few,
-)
+from bayesnb.dependence.exponents import Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered

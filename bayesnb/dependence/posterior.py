@@ -19,15 +19,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Exponents, Group, Layout, NoExponentsError
-from bayesnb.dependence.likelihood import (
-    HELD,
-    Alike,
-    Rows,
-    Source,
-    derivatives,
-    log_likelihood,
-    log_probabilities,
-)
+from bayesnb.dependence.likelihood import HELD, Alike, Rows, Source, derivatives, log_likelihood, log_probabilities
 from bayesnb.dependence.scores import Spread, nearest
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.model import normalize

@@ -17,15 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import sparse
 
-from bayesnb.families.columns import (
-    Tabulated,
-    Tally,
-    columns_of,
-    dense,
-    known_cells,
-    present,
-    tabulated,
-)
+from bayesnb.families.columns import Tabulated, Tally, columns_of, dense, known_cells, present, tabulated
 from bayesnb.families.family import Dims, Family, Name
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own

@@ -165,7 +165,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return (n * varies, *rest), log_h * varies
 
     def added(self, s: Moments) -> Added:
-        return (s.n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * s.n
+        return (s.n, *s.centre, s.scatter), -0.5 * LOG_2PI * s.n
 
     def said(self, x: Array) -> Added:
         return (1.0, x[:, None], 0.0, 0.0), -0.5 * LOG_2PI
@@ -281,7 +281,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
     def added(self, s: Moments) -> Added:
         one = self._row_variance(s.n.shape[1])
         log_h = -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
-        return (s.n / one, s.mean, s.low), log_h
+        return (s.n / one, *s.centre), log_h
 
     def said(self, x: Array) -> Added:
         one = self._row_variance(x.shape[1])

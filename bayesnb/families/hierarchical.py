@@ -378,7 +378,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         from pytensor import tensor as pt
 
         c, column = np.nonzero(s.n > 0)
-        n, mean, low, scatter = (value[c, column] for value in (s.n, s.mean, s.low, s.scatter))
+        n, mean, low, scatter = (value[c, column] for value in (s.n, *s.centre, s.scatter))
         sigma = common["sigma"][c, column]
         variance = common["between"][column] ** 2 + sigma**2 / n
         away = ((mean - common["centre"][column]) + low) ** 2 / variance
@@ -390,7 +390,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         # μ given the other parameters is Normal. Both formulas hold for between = 0 and for n = 0.
         centre, between, sigma = common["centre"][:, None], common["between"][:, None], common["sigma"]
         variance = s.n * between**2 + sigma**2
-        away = np.where(s.n > 0, (s.mean - centre) + s.low, 0.0)
+        away = np.where(s.n > 0, (s.mean - centre) + s.centre.low, 0.0)
         spread = between * sigma / np.sqrt(variance)
         return {"mu": centre + s.n * between**2 / variance * away + spread * rng.standard_normal(sigma.shape)}
 

@@ -66,7 +66,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     def added(self, s: Scatter) -> Added:
         n = s.n[:, 0]
-        return (n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
+        return (n, *s.centre, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
 
     def said(self, x: Array) -> Added:
         return (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
@@ -98,7 +98,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
             n = s.n[codes, 0]
             with np.errstate(all="ignore"):
                 square = np.where(n > weight * (1 + 1e-9), weight * n / (n - weight), 0.0)
-                own_gap = (cells - s.mean[codes]) - s.low[codes]
+                own_gap = (cells - s.mean[codes]) - s.centre.low[codes]
             for c in range(labels.n):
                 found[:, c] = log_student_without_square(posterior.at(c), cells, own_gap, square, weight * (codes == c))
 

@@ -12,7 +12,6 @@ import pandas as pd
 from scipy.special import entr, logsumexp, xlogy
 
 from bayesnb.data.rows import table_of
-from bayesnb.data.targets import labels_of
 from bayesnb.families.columns import Coded
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Exposed
@@ -388,6 +387,6 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
     posterior = classifier.posterior
-    seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
+    seen = posterior.model.expected_statistics(row, proba, classifier.classes.tolist())
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))
     return replace(classifier, believed=believed.with_estimate(classifier.estimate))

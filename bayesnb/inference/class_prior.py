@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.targets import labels_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
@@ -154,7 +153,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     >>> deploy.with_class_prior(clf, {"no": 0.1, "yes": 0.9}).predict_proba(X[:1]).round(3)
     array([[0.306, 0.694]])
     """
-    labels = labels_of(classifier.classes)
+    labels = classifier.classes.tolist()
     each = class_priors.of_each_row(class_prior, labels)
     posterior = classifier.posterior.with_class_prior(class_priors.read("uniform" if each is not None else class_prior))
     offset = 0.0 if each is None else log(each) - log(posterior.label.p)

@@ -17,7 +17,6 @@ from bayesnb.data.rows import TrainingRows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import labels_of
 from bayesnb.data.text import warn_of_texts
 from bayesnb.data.warned import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
@@ -69,7 +68,7 @@ class Classifier(FittedModel):
     seed: Any = None
 
     def __repr__(self) -> str:
-        return f"Classifier({len(self.schema.features)} features, classes {list(labels_of(self.classes))})"
+        return f"Classifier({len(self.schema.features)} features, classes {self.classes.tolist()})"
 
     @property
     def classifier_(self) -> Classifier:
@@ -84,7 +83,7 @@ class Classifier(FittedModel):
     @property
     def named_classes(self) -> tuple[Any, ...]:
         """The classes that the user or a prior named; a named class may have no rows."""
-        return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
+        return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(self.classes.tolist())]))
 
     @property
     def unknown(self) -> Any:
@@ -205,7 +204,7 @@ class Classifier(FittedModel):
 
     def require_two_classes(self) -> None:
         if len(self.classes) < 2:
-            raise ValueError(f"there are no odds with one class, {labels_of(self.classes)[0]!r}")
+            raise ValueError(f"there are no odds with one class, {self.classes.tolist()[0]!r}")
 
     def require_counted(self, question: str) -> None:
         if self.expected:

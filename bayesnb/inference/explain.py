@@ -12,14 +12,7 @@ from bayesnb.data.rows import table_of
 from bayesnb.data.targets import codes_of
 from bayesnb.data.warned import cells_of, unseen_levels
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
-from bayesnb.inference.contributions import (
-    AVERAGING,
-    PRIOR,
-    drawn_terms,
-    forest_terms,
-    naive_terms,
-    weighed_terms,
-)
+from bayesnb.inference.contributions import AVERAGING, PRIOR, drawn_terms, forest_terms, naive_terms, weighed_terms
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data.targets import labels_of
 from bayesnb.families.columns import at_levels, dense_cells
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
@@ -236,7 +235,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         rows, at_least, other = _fewest(patterns, top, limit)
     else:
         rows, at_least, other = _greedily(classifier, asked, data, labels, top, limit)
-    names = labels_of(classifier.classes)
+    names = classifier.classes.tolist()
     new, removed = None if other is None else names[other], tuple(sorted(int(row) for row in rows))
     contamination = _contamination(log_joint, [own / total for own, total in tables.values()], top)
     return Flip(names[top], new, removed, at_least, len(labels), contamination, _power(classifier, asked, top))

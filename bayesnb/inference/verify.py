@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesnb.data.rows import table_of
-from bayesnb.data.targets import labels_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sample import drawn_rows
@@ -88,7 +87,7 @@ def verify(
         rows, dependence = second_stage(classifier, *(learned or ())), classifier.believed.require_exponents()
         if sampler != "nuts":
             raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
-        names = labels_of(classifier.classes), dependence.offset_names(classifier.posterior)
+        names = classifier.classes.tolist(), dependence.offset_names(classifier.posterior)
         judge = {"draws": draws, "chains": chains, "random_seed": 0 if seed is None else seed, **arguments}
         return program.verify(rows, dependence.exponents, *names, **judge)
     classifier.require_one_class_prior("verify")

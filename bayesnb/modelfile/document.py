@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 
 from bayesnb.data import writers
 from bayesnb.data.schema import Schema
-from bayesnb.data.targets import labels_of
 from bayesnb.dependence.learned import Dependence
 from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
@@ -86,7 +85,7 @@ class Contents:
 
     def require_sound(self) -> None:
         labels = self.statistics.labels
-        distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
+        distinct = 0 < len(labels) == len(set(labels)) and tuple(self.classes.tolist()) == labels
         checks.require(distinct, f"its classes are {list(labels)[:8]}")
         sound = isinstance(self.configuration, dict) and isinstance(self.declared, tuple)
         checks.require(sound, "its configuration is not one")

@@ -245,7 +245,7 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
     # Let Ψ = dof T, and M the scatter of a class plus the term for the distance of the mean from m. The evidence
     # depends on the data only through the eigenvalues of T⁻¹ M.
     n, d = s.n[:, 0], len(target)
-    gap = (s.mean - m) + (s.low - low)
+    gap = (s.mean - m) + (s.centre.low - low)
     with np.errstate(invalid="ignore"):
         weight = np.where(n > 0, kappa * n / np.where(n > 0, kappa + n, 1.0), 0.0)
     spreads = s.scatter + weight[:, None, None] * gap[:, :, None] * gap[:, None, :]

@@ -99,10 +99,6 @@ class Centred(Statistic):
     def mean(self) -> Array:
         return self.centre.high
 
-    @property
-    def low(self) -> Array:
-        return self.centre.low
-
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
         gap, left = other.centre - self.centre, n.high != 0
@@ -131,7 +127,7 @@ class Centred(Statistic):
         """Mean (two floats) and population variance, per column, over all classes; NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
-        return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
+        return whole.mean[0] + 0 * n, whole.centre.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
         s = self
@@ -161,7 +157,7 @@ class Centred(Statistic):
         left = n > 1e-12 * np.abs(np.broadcast_to(before.n, n.shape))
         zeros = self.nonzero <= 1e-12 * np.abs(before.nonzero)
         # If all remaining values are equal, their mean is one float, and its low-order part is 0 up to rounding.
-        doubt = np.maximum(np.abs(self.low), np.sqrt(self.lost * ROUNDING / np.where(left, n, 1.0)))
+        doubt = np.maximum(np.abs(self.centre.low), np.sqrt(self.lost * ROUNDING / np.where(left, n, 1.0)))
         same_value = (np.abs(own) <= 8 * self.lost) & (doubt <= 2.0**-70 * np.abs(self.mean))
         equal = left & (zeros | same_value)
         spoilt = left & ~equal & (self.lost > KEPT * np.abs(own))

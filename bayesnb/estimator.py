@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from weakref import WeakKeyDictionary, WeakSet
@@ -20,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learned, learning, prior_model
 from bayesnb.data.rows import named_columns
-from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing
+from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing, made
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
@@ -30,7 +32,6 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import QUESTIONS, listing_questions
 from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
-from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.priors.class_prior import of_known_classes
 from bayesnb.statistics.statistic import same
@@ -71,6 +72,51 @@ THEIRS = {
     "sample_posterior_predictive": "sample_posterior(X=X, y=y), or bayesnb.draws.sample(clf, n)",
 }
 """Attributes of other libraries and names that users try, and their counterparts here."""
+
+
+ELSEWHERE = {
+    "alpha": "features=Categorical(Dirichlet(1.0)), or features={column: Categorical(Dirichlet(1.0))}",
+    "laplace": "features=Categorical(Dirichlet(1.0)), or begin with presets.e1071(laplace=1)",
+    "fL": "features=Categorical(Dirichlet(1.0)), or begin with presets.klar(fL=1)",
+    "smoothing": "features=Categorical(Dirichlet(1.0)), or begin with presets.spark(smoothing=1.0)",
+    **dict.fromkeys(["modelType", "model_type"], 'presets.spark(model_type="gaussian") instead'),
+    **dict.fromkeys(
+        ["usekernel", "kernel", "bandwidth"], 'features={column: "polya-tree"} or {column: "binned"}, for any density'
+    ),
+    "handle_unknown": 'unseen="missing" or unseen="new"',
+    **dict.fromkeys(["seed", "random_seed"], "random_state="),
+    "prior": "class_prior= for the classes, or features={column: family(prior)}",
+    "force_alpha": "features=Categorical(Dirichlet(1.0)): its concentration is taken as it is",
+    "fit_prior": 'class_prior="uniform" for False; class probabilities are learned otherwise',
+    "priors": "class_prior={label: probability}",
+    "class_weight": "class_prior={label: probability}, or sample_weight in fit",
+    "var_smoothing": "features=Gaussian(NormalGamma(m, kappa, a, b)): a prior keeps variances positive. To have the "
+    "numbers of scikit-learn, begin with presets.sklearn(var_smoothing=1e-9)",
+    "min_categories": 'a categorical type, whose declared levels are levels, or unseen="new"',
+    "binarize": "features=Bernoulli(), for a column that holds 0 and 1",
+    "categorical_features": 'features={column: "categorical"}',
+}
+"""Parameters of other implementations of naive Bayes, and the equivalent in this package."""
+
+
+def _told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
+    """Wrap an initializer so that its error about an unknown keyword suggests a known parameter."""
+    known = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @wraps(init)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name in known:
+                continue
+            close = get_close_matches(name, known, 1, 0.75)
+            meant = ELSEWHERE[name] if name in ELSEWHERE else f"{close[0]}=" if close else ""
+            raise TypeError(
+                f"BayesianNB has no parameter {name!r}; "
+                + (f"write {meant}" if meant else f"its parameters are {known}")
+            )
+        return init(*args, **kwargs)
+
+    return checked
 
 
 # Locks are kept outside the estimators, so that estimators can be copied and pickled.
@@ -206,7 +252,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     array([[0.735, 0.265]])
     """
 
-    @told_of_unknown_names
+    @_told_of_unknown_names
     def __init__(
         self,
         features: Family | Mapping[Any, Any] | ByType | BestFamily | Missing | str | None = None,
@@ -473,7 +519,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
          'features__age__prior__tuned', 'features__age__exposure']
         """
         params = super().get_params(deep=False)
-        nested = [deep_params(name, params[name]) for name in NESTED] if deep else []
+        nested = [_deep_params(name, params[name]) for name in NESTED] if deep else []
         return {**params, **{name: value for found in nested for name, value in found.items()}}
 
     def set_params(self, **params: Any) -> Self:
@@ -496,7 +542,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         # Shorter names come first, so that a new family gets the parameters that are set within it.
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             name, _, rest = path.partition("__")
-            setattr(self, name, with_param(name, getattr(self, name), rest, value))
+            setattr(self, name, _with_param(name, getattr(self, name), rest, value))
         return self
 
     # Results of learning; documented in the docstring of the class.
@@ -696,3 +742,53 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     found.__dict__.pop("_content_hash", None)
     found._classifier = learned
     return found
+
+
+# Nested parameters, for grid searches: ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family
+# of the column ``age``.
+
+
+def _deep_params(name: str, value: Any) -> dict[str, Any]:
+    """The nested parameters of a value, such as a family, by path."""
+    found: dict[str, Any] = {}
+    for key, inner in _parts(value).items():
+        if isinstance(key, str):
+            found[f"{name}__{key}"] = inner
+            found |= _deep_params(f"{name}__{key}", inner)
+    return found
+
+
+def _with_param(name: str, value: Any, path: str, new: Any) -> Any:
+    """Copy a value and replace the parameter at a nested ``path``, such as "age__prior__alpha".
+
+    Raises
+    ------
+    ValueError
+        If there is no parameter at ``path``.
+    """
+    value = made(value) if isinstance(value, str) else value
+    parts = _parts(value)
+    # The name of a column may contain two underscores, so the longest matching name is used.
+    fits = [key for key in parts if path == str(key) or path.startswith(f"{key}__")]
+    if not fits:
+        asked = path.partition("__")[0]
+        close = get_close_matches(asked, map(str, parts), 1)
+        cure = f"did you mean {close[0]!r}?" if close else f"it has {list(parts)}" if parts else "it has none"
+        if name == "features" and not close:
+            cure += f"; give the column a family first, as features={{{asked!r}: ...}}"
+        raise ValueError(f"{name} has no parameter {asked!r}: {cure}")
+    key = max(fits, key=lambda fit: len(str(fit)))
+    rest = path[len(str(key)) + 2 :]
+    changed = _with_param(f"{name}__{key}", parts[key], rest, new) if rest else new
+    if isinstance(value, Mapping):
+        held = value[key]
+        return {**value, key: (changed, held[1]) if isinstance(held, tuple) and len(held) == 2 else changed}
+    return replace(value, **{key: changed})
+
+
+def _parts(value: Any) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return {key: v[0] if isinstance(v, tuple) and len(v) == 2 else v for key, v in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    return {}

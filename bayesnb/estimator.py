@@ -744,8 +744,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     return found
 
 
-# Nested parameters, for grid searches: ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family
-# of the column ``age``.
+# Nested parameters, for grid searches: ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the
+# family of the column ``age``.
 
 
 def _deep_params(name: str, value: Any) -> dict[str, Any]:

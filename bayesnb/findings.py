@@ -13,28 +13,12 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from bayesnb.data import improving
+from bayesnb.data import improving, readings
 from bayesnb.data.amounts import MARKS, is_float
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
-from bayesnb.data.readings import (
-    Bounded,
-    Date,
-    Joined,
-    Number,
-    default_reading,
-    nearly_bounded,
-    no_numbers_in,
-    numbers_among,
-    recognised,
-    recognised_in,
-    slips_in,
-    spellings,
-    texts_of,
-    units_of,
-    written_as_text,
-)
+from bayesnb.data.readings import Bounded, Date, Joined, Number
 from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
@@ -172,7 +156,7 @@ class Findings:
         frame = without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
         for name in frame.select_dtypes(exclude=["number", "bool"]):
             column = Column(name, frame[name])
-            if isinstance(reading := default_reading(column), Number) and not reading.unit:
+            if isinstance(reading := readings.default_reading(column), Number) and not reading.unit:
                 frame[name] = reading.read(column)[name]
         return frame
 
@@ -385,18 +369,18 @@ def _read(
         if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
             continue
         column = Column(name, frame[name].reset_index(drop=True), name in declares)
-        readings = recognised_in(column)
-        reading = default_reading(column, readings)
-        if not readings:
+        fitting = readings.recognised_in(column)
+        reading = readings.default_reading(column, fitting)
+        if not fitting:
             # Without the markers, the column is examined again.
             if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
                 found, frame = [*found, *partly], frame.drop(columns=name)
         elif reading is None:
-            cures = tuple(Cure("features", each.spelled, name) for each in readings)
-            texts = texts_of(column)
+            cures = tuple(Cure("features", each.spelled, name) for each in fitting)
+            texts = readings.texts_of(column)
             said = Message(
                 "{what}, such as {value!r}, which leave {open} open, so they are read as levels: {cures}",
-                what=readings[0].said, value=texts[0], open=readings[0].left_open(texts, readings), cures=cures,
+                what=fitting[0].said, value=texts[0], open=fitting[0].left_open(texts, fitting), cures=cures,
             )  # fmt: skip
             found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
         else:
@@ -441,7 +425,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
         return
     others = sorted({*texts} - {*counts.index})
     plain = len(others) + len(held) - len(texts) > 0 and all(re.fullmatch(NUMBER, text) for text in others)
-    of_numbers = plain or bool(recognised(others, plain=True))
+    of_numbers = plain or bool(readings.recognised(others, plain=True))
     effect = "so all cells are read as levels" if of_numbers else "a level like any other"
     for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         if text == "NA" and _are_codes(texts.unique()):
@@ -468,13 +452,13 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
+    if column.kind == "text" and column.declared is None and (found := readings.nearly_bounded(column)):
         one = {"numbers": "number", "bounds": "bound", "texts": "text"}
         shown = ", ".join(f"{n:,} different {what if n > 1 else one[what]}" for what, n in found.items() if n)
         yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
         return
-    texts = texts_of(column) if column.kind == "text" and column.declared is None else []
-    units = units_of(texts)
+    texts = readings.texts_of(column) if column.kind == "text" and column.declared is None else []
+    units = readings.units_of(texts)
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
@@ -483,9 +467,9 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         return
     if units or len(texts) < 10:
         return
-    alone = [text for text in texts if not recognised((text, text))]
+    alone = [text for text in texts if not readings.recognised((text, text))]
     rest = [text for text in texts if text not in {*alone}]
-    if 0 < len(alone) <= 3 and len(rest) >= 10 and len(found := recognised(rest)) == 1:
+    if 0 < len(alone) <= 3 and len(rest) >= 10 and len(found := readings.recognised(rest)) == 1:
         shown = ", ".join(map(_short, alone))
         said = Message(
             "{what} except {shown}, so all are read as levels: correct them, or {na}",
@@ -519,7 +503,8 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
             held = cells.mask(cells.astype(str).str.strip().isin(own))
             texts = held.dropna().astype(str).str.strip()
             read = len(texts) < cells.notna().sum() and len(texts) and texts.str.fullmatch(NUMBER).all()
-            numbers, odd = ([], []) if read or len(texts) == cells.notna().sum() else numbers_among(texts.unique())
+            plain = read or len(texts) == cells.notna().sum()
+            numbers, odd = ([], []) if plain else readings.numbers_among(texts.unique())
             if len(numbers) == 1 and not (odd or numbers[0].unit):
                 held = pd.Series(numbers[0].read(Column(name, held))[name], held.index)
             found[name] = pd.to_numeric(held) if read else held
@@ -558,8 +543,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         yield Remark.of_family(name, family, said, asks=True, low=order[0], high=order[-1])
         return
     # Codes such as 000123 stay text, although each of them parses as a number.
-    numbers, odd = numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
-    if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or no_numbers_in(levels.index)):
+    numbers, odd = readings.numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
+    if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or readings.no_numbers_in(levels.index)):
         cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
         odd = sorted(odd, key=lambda text: (-levels[text], text))
         if odd:
@@ -574,7 +559,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
                 "numbers written as {text}, such as {value!r}, read as levels: {cures}",
                 text=text, value=min(map(str, levels.index)), cures=cures,
             )  # fmt: skip
-        asks = bool(odd) or len(cures) > 1 or not written_as_text(levels.index)
+        asks = bool(odd) or len(cures) > 1 or not readings.written_as_text(levels.index)
         option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
         yield Remark(name, said, True, option=option, cures=cures, asks=asks)
         return
@@ -619,7 +604,7 @@ MANY_LEVELS = 20
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     counts = {str(level): int(n) for level, n in levels.items()}
-    groups, slips = spellings(counts), slips_in(counts)
+    groups, slips = readings.spellings(counts), readings.slips_in(counts)
     others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
     if not others and not slips:
         return None
@@ -899,7 +884,7 @@ def _derived(
 def _target(labels: pd.Series) -> Iterator[Remark]:
     counts = {} if types.is_numeric_dtype(labels) else dict(sorted(labels.map(str).value_counts().items()))
     yield from (Remark(labels.name, said, True) for said in spelled_apart(counts))
-    for slip, label in [*slips_in(counts).items()][:3]:
+    for slip, label in [*readings.slips_in(counts).items()][:3]:
         said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
         yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
     for mark in [label for label in counts if label.strip().lower() in {"", *MARKS}]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import em
-from bayesnb.data import engines, growing
+from bayesnb.data import engines, growing, warned
 from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
@@ -20,7 +20,6 @@ from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, with_named
 from bayesnb.data.text import warn_of_own_words
-from bayesnb.data.warned import ClassSpellingsWarning, spelled_apart, warn_of_table, warn_of_target, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import nothing
 from bayesnb.inference.believed import require_prior
@@ -53,9 +52,9 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
         made = _with_exponents(settings, made, rows)
     if not in_parts and made.em is None:
         _warn_of_own_words(learned, rows)
-    warn_of_table(learned.schema, learned.statistics, made.classes, None if in_parts else X)
+    warned.warn_of_table(learned.schema, learned.statistics, made.classes, None if in_parts else X)
     if rows is not None and not in_parts:
-        warn_of_target(rows.table, rows.target, soft=len(getattr(y, "shape", ())) > 1)
+        warned.warn_of_target(rows.table, rows.target, soft=len(getattr(y, "shape", ())) > 1)
     return made
 
 
@@ -88,7 +87,7 @@ def _of_rows(
             cure=Cure("unlabelled", Unlabelled(weight=0)),
         )
     if settings.unlabelled is None and len(rows.target.classes):
-        warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
+        warned.warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
     learned, em_result = _by_em(settings, rows)
     return learned, rows, others | {"em": em_result, "expected": True}
 
@@ -154,8 +153,8 @@ def with_rows(
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
             known, before = before.classes, believed(settings, before, Learned.by(settings, before) + learned)
-            if len(before.classes) > len(known) and (said := spelled_apart(before.classes.tolist())):
-                warn(said[0], ClassSpellingsWarning)
+            if len(before.classes) > len(known) and (said := warned.spelled_apart(before.classes.tolist())):
+                warn(said[0], warned.ClassSpellingsWarning)
         learned, total = before.dependence, before.statistics.rows.sum()
         if learned and not learned.spec.forests and learned.weight < min(total / 2, learned.spec.rows):
             warn(

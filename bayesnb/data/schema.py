@@ -24,7 +24,7 @@ from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
-from bayesnb.families.columns import BAG, dense_cells, united
+from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
 from bayesnb.priors import Array
@@ -95,7 +95,7 @@ class Schema:
 
         A table cell such as "<0.5" is not missing, although it has no number.
         """
-        features = {name: each for name, each in self.features.items() if each.family.support != BAG}
+        features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
         place = {column: (name, j) for name, each in features.items() for j, column in enumerate(each.columns)}
         for column, reading in self.readings.items():

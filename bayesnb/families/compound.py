@@ -18,7 +18,6 @@ from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import blocks
-from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size, drawn_codes, log_sum
 from bayesnb.priors import AllOf, Beta, Compound, OneOf, Theta
 from bayesnb.priors.belief import Point, without_mode
@@ -202,7 +201,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
     weights = np.repeat(np.moveaxis(log_weight, -1, 0), size, axis=-2)
-    for cut in slices(len(cells), size):
+    for cut in blocks.slices(len(cells), size):
         here = weights[..., : len(cells[cut]), :]
         whole[..., cut, :] = log_sum([w + value[..., cut, :] for w, value in zip(here, each, strict=True)])
     whole[..., np.isnan(cells), :] = 0.0
@@ -503,7 +502,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """Sum ``of_column(*item)`` over the items of ``cells_by_column``, in threads."""
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
-            for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), slices(len(some), 1)):
+            for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), blocks.slices(len(some), 1)):
                 total = total + value
         return total
 

@@ -19,13 +19,11 @@ from scipy import sparse
 
 from bayesnb.families.columns import Tabulated, Tally, columns_of, dense, known_cells, present, tabulated
 from bayesnb.families.family import Dims, Family, Name
-from bayesnb.kernels.blocks import CELLS, slices
-from bayesnb.kernels.densities import gather, gather_own
+from bayesnb.kernels import blocks, densities
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import Belief, ImproperError, Prior, Theta, first, shared
+from bayesnb.priors import ImproperError, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.dirichlet import SimplexPrior
 from bayesnb.priors.elicitation import learned_strengths
 from bayesnb.statistics.moments import patterns
 from bayesnb.statistics.statistic import Column, Labels, Statistic, arrays_of
@@ -108,7 +106,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             lines = table.values.shape[0]
             yield Tally(table.values, None, members.table(table.codes, lines))
             return
-        for cut in slices(len(members)):
+        for cut in blocks.slices(len(members)):
             yield Tally(x[cut], members[cut], None)
 
     def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
@@ -199,7 +197,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             values = dense(values)
             with np.errstate(all="ignore"):
                 density = np.where(known_cells(values), self.log_density(theta, values), 0.0)
-            parts.append(gather(codes, density))
+            parts.append(densities.gather(codes, density))
         return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
 
     def _cut(self, x: Column, size: int, tables: bool = True) -> Iterator[tuple[slice, Array | None, Column]]:
@@ -207,7 +205,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         if table is not None:
             yield slice(None), table.codes, table.values
             return
-        for rows in slices(x.shape[0], max(1, CELLS // max(1, size))):
+        for rows in blocks.slices(x.shape[0], max(1, blocks.CELLS // max(1, size))):
             yield rows, None, x[rows]
 
     def log_predictive(self, posterior: P, x: Column) -> Array:
@@ -241,7 +239,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 mean, variance = belief.slopes(*d, t=power)
                 values += [mean + log_h, variance]
             for whole, value in zip(total, values, strict=True):
-                whole[rows] += gather(codes, np.where(known, value, 0.0))
+                whole[rows] += densities.gather(codes, np.where(known, value, 0.0))
         if within is not None:
             for whole, share in zip(total, (t, 1.0, 0.0), strict=False):
                 whole += share * within.sum(-1, keepdims=True)
@@ -307,7 +305,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             belief, here = belief.plus(*d, t=t), common.from_column(column)
             drawn = belief.drawn_along(*d, common=here) + log_h
-            total[:, rows] += gather(codes, np.where(known, drawn, 0.0))
+            total[:, rows] += densities.gather(codes, np.where(known, drawn, 0.0))
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
@@ -332,7 +330,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 here = np.moveaxis(Labels.of(own, labels.n).table(codes, table.values.shape[0]) > 0, -1, 0)
                 with np.errstate(all="ignore"):
                     value = self._without(belief, d, weight, here, point, lambda where: where[1:])
-                total[rows] = gather_own(codes, np.where(here, value + log_h, 0.0), own)
+                total[rows] = densities.gather_own(codes, np.where(here, value + log_h, 0.0), own)
         else:
             total = self._left_out_of_rows(posterior, cells, labels, point)
         return total if within is None else total + within.sum(-1)
@@ -348,7 +346,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     return (c, column + where[2], *where[3:])
 
                 value = self._without(belief, d, weight[rows, None, None], known, point, cell)
-                rest[rows] += gather(None, np.where(known, value + log_h, 0.0))[:, 0]
+                rest[rows] += densities.gather(None, np.where(known, value + log_h, 0.0))[:, 0]
             total[own] = rest
         return total
 
@@ -382,7 +380,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         classes, width = posterior.batch_shape
         with np.errstate(all="ignore"):
             for rows, codes, values in self._cut(x, classes * draws, tables):
-                step = max(1, CELLS // (classes * draws * max(1, values.shape[0])))
+                step = max(1, blocks.CELLS // (classes * draws * max(1, values.shape[0])))
                 for start in range(0, max(1, width), step):
                     believed, family, here, own = posterior, self, values, codes
                     if step < width:
@@ -394,17 +392,17 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     yield rows, start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
+        size = blocks.CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.term == "vector" else [(slice(None), posterior, x)]:
                 position = np.arange(x.shape[0])[rows]
-                for cut in slices(part.shape[0], max(1, size)):
+                for cut in blocks.slices(part.shape[0], max(1, size)):
                     yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_
 
     # This family in PyMC. Variables have the names that `variables` gives them, and the name of their block.
 
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        require_sampled(prior)
+        prior.require_sampled()
         longest = max(dims.values(), key=len)
         return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
@@ -457,13 +455,6 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
             yield rows, posterior, x[rows]
         else:
             yield rows, posterior.marginal(columns), x[rows][:, columns]
-
-
-def require_sampled(prior: Belief) -> None:
-    """Raise :class:`ImproperError` for a prior that PyMC cannot sample."""
-    prior.require_proper("An improper prior has no sampled road: PyMC")
-    if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
-        raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:

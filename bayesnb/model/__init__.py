@@ -4,17 +4,17 @@ Data are a dictionary of encoded features; class labels are codes.
 """
 
 from bayesnb.model.drawn import DrawnPosterior as DrawnPosterior
+from bayesnb.model.naive_bayes import ESTIMATES as ESTIMATES
+from bayesnb.model.naive_bayes import Estimate as Estimate
+from bayesnb.model.naive_bayes import EstimateRule as EstimateRule
 from bayesnb.model.naive_bayes import NaiveBayes as NaiveBayes
 from bayesnb.model.naive_bayes import Parameters as Parameters
 from bayesnb.model.naive_bayes import Posterior as Posterior
-from bayesnb.model.probabilities import ESTIMATES as ESTIMATES
-from bayesnb.model.probabilities import Estimate as Estimate
-from bayesnb.model.probabilities import EstimateRule as EstimateRule
+from bayesnb.model.naive_bayes import estimate_rule as estimate_rule
 from bayesnb.model.probabilities import Evidence as Evidence
 from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
 from bayesnb.model.probabilities import NoClosedFormError as NoClosedFormError
 from bayesnb.model.probabilities import counted_in as counted_in
-from bayesnb.model.probabilities import estimate_rule as estimate_rule
 from bayesnb.model.probabilities import normalize as normalize
 from bayesnb.model.statistics import Data as Data
 from bayesnb.model.statistics import Statistics as Statistics

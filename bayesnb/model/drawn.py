@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 
 from bayesnb.chains import Convergence
 from bayesnb.kernels.blocks import slices
-from bayesnb.model.naive_bayes import NaiveBayes, Parameters, Posterior
-from bayesnb.model.probabilities import Estimate, NoClosedFormError, estimate_rule
+from bayesnb.model.naive_bayes import Estimate, NaiveBayes, Parameters, Posterior, estimate_rule
+from bayesnb.model.probabilities import NoClosedFormError
 from bayesnb.model.statistics import Data, Statistics, part_of
 from bayesnb.priors import Array, Size, Theta
 from bayesnb.priors.belief import Point

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -15,14 +16,57 @@ from bayesnb.chains import Convergence
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
-from bayesnb.model.probabilities import Estimate, EstimateRule, Evidence, add_row, estimate_rule, normalize
+from bayesnb.model.probabilities import Evidence, add_row, normalize
 from bayesnb.model.statistics import Data, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 from bayesnb.priors.belief import Point
 from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import Labels, Statistic, in_every_class
-from bayesnb.wording import Cure, Message, RefusedError, warn
+from bayesnb.wording import Cure, Message, RefusedError, meant, warn
+
+type Estimate = Literal["mle", "map", "mean", "predictive"]
+
+
+@dataclass(frozen=True)
+class EstimateRule:
+    """How class probabilities follow from a posterior.
+
+    Parameters
+    ----------
+    label : str
+        Name of the estimate on an axis.
+    point : {"mode", "mean"}
+        The point of the posterior that is plugged in or shown.
+    plugs_in : bool
+        False if the parameters are integrated out.
+    flat : bool
+        True if flat priors replace the priors.
+    """
+
+    label: str
+    point: Literal["mode", "mean"]
+    plugs_in: bool = True
+    flat: bool = False
+
+
+ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
+    {
+        "mle": EstimateRule("MLE", "mode", flat=True),
+        "map": EstimateRule("MAP", "mode"),
+        "mean": EstimateRule("mean", "mean"),
+        "predictive": EstimateRule("predictive", "mean", plugs_in=False),
+    }
+)
+"""Every estimate by its name. A further one is one entry here."""
+
+
+def estimate_rule(name: Estimate) -> EstimateRule:
+    """The :class:`EstimateRule` of the estimate ``name``."""
+    if not isinstance(name, str) or name not in ESTIMATES:
+        raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
+    return ESTIMATES[name]
+
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
 """Remedy for an estimate that needs a mode without a formula."""

@@ -165,6 +165,10 @@ class Belief(ABC):
             found = self._fault(where) or cell or "no concentration at all"
             raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)
 
+    def require_sampled(self) -> None:
+        """Raise :class:`ImproperError` for a prior that PyMC cannot sample."""
+        self.require_proper("An improper prior has no sampled road: PyMC")
+
     def _fault(self, where: tuple[int, ...]) -> str:
         return ""
 

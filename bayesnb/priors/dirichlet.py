@@ -28,10 +28,12 @@ from bayesnb.priors.belief import (
     NOT_NEGATIVE,
     ROUNDING,
     UNSEEN,
+    ImproperError,
     Point,
     Prior,
     Theta,
     by_label,
+    first,
     require_in_range,
     require_mode,
     shared,
@@ -128,6 +130,11 @@ class SimplexPrior(Prior):
 
     def proper(self) -> Array:
         return self.total > 0
+
+    def require_sampled(self) -> None:
+        super().require_sampled()
+        if (zero := self.concentrations == 0).any():
+            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
     def mean(self) -> Array:
         return self.shown(self._mean())

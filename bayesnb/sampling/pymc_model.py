@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesnb.families.columns import columns_of, dense_cells
-from bayesnb.families.conjugate import require_sampled
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
 from bayesnb.priors import Array, ImproperError, constant, shared
@@ -64,7 +63,7 @@ def build(
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
     with pm.Model(coords=coords) as model, nullcontext() if likelihood == "sufficient" else constant():
         with about("class prior", posterior.labels):
-            require_sampled(posterior.label_prior)
+            posterior.label_prior.require_sampled()
             pi = posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
         thetas = [block_variables(block, posterior) for block in blocks]
         if likelihood == "sufficient":

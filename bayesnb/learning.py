@@ -13,11 +13,11 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines, growing, warned
-from bayesnb.data.arrow import in_memory, streams
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
+from bayesnb.data.tables import in_memory, streams
 from bayesnb.data.targets import NO_LABEL, with_named
 from bayesnb.data.text import warn_of_own_words
 from bayesnb.dependence import learning as dependent

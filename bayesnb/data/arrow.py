@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,70 +14,6 @@ from bayesnb.data.amounts import is_float
 
 BATCH = 2**22
 """The largest number of cells of a batch. Memory use is a small multiple of this."""
-
-PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspark", "pyarrow")
-"""Packages whose exceptions an engine may raise while its rows are read."""
-
-
-IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
-"""Types of tables and columns that are never read in parts."""
-
-
-def engine_of(source: Any) -> str | None:
-    """Return the engine of a lazy table, or ``None`` for other objects.
-
-    Other lazy objects that stream Arrow have the engine "arrow".
-    """
-    kind = type(source)
-    names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
-    if ("polars", "LazyFrame") in names:
-        return "polars"
-    if ("pyarrow", "Dataset") in names or ("pyarrow", "Scanner") in names:
-        return "dataset"
-    if any(package.startswith("dask") and name == "DataFrame" for package, name in names):
-        return "dask"
-    if ("pyspark", "DataFrame") in names:
-        return "spark"
-    relation = names & {("duckdb", "DuckDBPyRelation"), ("_duckdb", "DuckDBPyRelation")}
-    lazy = hasattr(kind, "to_pyarrow") or not hasattr(kind, "__len__")
-    return "arrow" if relation or (hasattr(kind, "__arrow_c_stream__") and lazy) else None
-
-
-def streams(source: Any) -> bool:
-    """Whether a source is read in parts."""
-    if isinstance(source, IN_MEMORY):
-        return False
-    return isinstance(source, str | os.PathLike | Iterator) or engine_of(source) is not None
-
-
-@contextmanager
-def about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine to ``ValueError``."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in PACKAGES:
-            raise
-        text = f"{type(error).__name__}: {message_of(error)}"
-        raise ValueError(f"the {type(source).__name__} cannot be read ({text})") from error
-
-
-def in_memory(X: Any) -> Any:
-    """Read the rows of a lazy polars or Arrow table; return other objects unchanged."""
-    if isinstance(X, IN_MEMORY):
-        return X
-    with about_engine(X):
-        match engine_of(X):
-            case "polars":
-                return X.collect()
-            case "dataset":
-                read = X.to_table()
-                return read.cast(plain(read.schema))
-            case "arrow":
-                import pyarrow as pa
-
-                return pa.RecordBatchReader.from_stream(X).read_all()
-    return X
 
 
 def batch_rows(columns: int) -> int:

@@ -12,11 +12,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.data import arrow, readers
+from bayesnb.data import readers
+from bayesnb.data.arrow import batch_rows
 from bayesnb.data.parts import PartSummarizer
 from bayesnb.data.rows import TrainingRows, drawn
 from bayesnb.data.summary import EmptySummary, Summary, pooled
-from bayesnb.data.tables import Table, tables
+from bayesnb.data.tables import Table, about_engine, engine_of, tables
 from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
@@ -58,14 +59,14 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
     """Summarise a table; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
-        match arrow.engine_of(source):
+        match engine_of(source):
             case "dask":
                 parts = _dask_parts(source, reading.require_placed(), progress)
             case "spark":
                 parts = _spark_parts(source, reading.require_placed())
             case _:
                 parts = _each(source, reading, progress, reading.placed)
-        with contextlib.closing(parts), arrow.about_engine(source):
+        with contextlib.closing(parts), about_engine(source):
             whole = pooled(parts)
     if isinstance(whole, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
@@ -80,7 +81,7 @@ def summary_and_sample(
     _require_here(source)
 
     def tables() -> Iterator[Table]:
-        with arrow.about_engine(source):
+        with about_engine(source):
             yield from frames(source)[0]
 
     passing, sample = drawn(tables(), most, seed)
@@ -90,7 +91,7 @@ def summary_and_sample(
 
 
 def _require_here(source: Any) -> None:
-    if (engine := arrow.engine_of(source)) in ("dask", "spark"):
+    if (engine := engine_of(source)) in ("dask", "spark"):
         raise RefusedError(
             "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
             "pass an iterator of its parts, or fit it with {cure}, then set_params(dependence=...) and "
@@ -119,7 +120,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     ``columns`` holds the name and dtype of each column that ``score`` returns. The returned frames begin with the
     columns ``keep`` of the table.
     """
-    match arrow.engine_of(source):
+    match engine_of(source):
         case "dask":
             import pandas as pd
 
@@ -138,7 +139,7 @@ def _each(
     ``ask``.
     """
     row = 0
-    with arrow.about_engine(source), contextlib.ExitStack() as stack:
+    with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
         stack.enter_context(contextlib.closing(tables))
         stack.enter_context(progress)
@@ -174,10 +175,10 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
     """Read a source in this process as tables of bounded size; also return the number of rows if known."""
-    match arrow.engine_of(source):
+    match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())
-            batches = source.collect_batches(chunk_size=arrow.batch_rows(columns), maintain_order=True)
+            batches = source.collect_batches(chunk_size=batch_rows(columns), maintain_order=True)
             return (Table.of(batch) for batch in batches), None
         case "dataset" | "arrow":
             return readers.of_arrow(source)

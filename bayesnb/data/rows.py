@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.arrow import in_memory
 from bayesnb.data.choice import chosen
 from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
 from bayesnb.data.growing import grown, of_part
 from bayesnb.data.inferring import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, in_memory
 from bayesnb.data.targets import NO_LABEL, Target, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.model.order import mixed

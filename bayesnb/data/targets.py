@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.arrow import array_of as array_of_arrow
-from bayesnb.data.arrow import in_memory
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
+from bayesnb.data.tables import in_memory
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels

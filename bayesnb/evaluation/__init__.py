@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.arrow import in_memory
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, in_memory
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes

@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.arrow import in_memory
 from bayesnb.data.rows import named_columns, row_numbers
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, in_memory
 from bayesnb.data.targets import Target, read_target
 from bayesnb.data.warned import UnseenLevelWarning
 from bayesnb.dependence.exponents import named

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import engines, writers
-from bayesnb.data.arrow import streams
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, streams
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.intervals import ENDS
 from bayesnb.inference.questions import question

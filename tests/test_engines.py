@@ -16,7 +16,7 @@ import pytest
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, Multinomial, Poisson
-from bayesnb.data import csv_reader, engines, readers
+from bayesnb.data import decoding, engines, readers
 
 N = 6000
 
@@ -411,9 +411,9 @@ def test_a_broken_file_among_many_is_named(kind, keep, tmp_path):
 
 @pytest.mark.parametrize("read", [readers.frame, lambda path: BayesianNB().fit(path, "y")], ids=["frame", "fit"])
 def test_a_line_of_a_csv_file_that_would_fill_the_memory_is_refused(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_reader, "LINE", 2**16)
+    monkeypatch.setattr(decoding, "LINE", 2**16)
     path = tmp_path / "long.csv"
-    path.write_text("x,y\n1,0\n" + "9" * (3 * csv_reader.LINE) + ",1\n")
+    path.write_text("x,y\n1,0\n" + "9" * (3 * decoding.LINE) + ",1\n")
     with pytest.raises(ValueError, match=r"long\.csv: a line is longer than 65,536 bytes"):
         read(path)
 

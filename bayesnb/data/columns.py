@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import GAPS, MARKS, is_float, measured, number_in
+from bayesnb.data import amounts
 from bayesnb.kernels import reading, sums
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled
@@ -143,22 +143,22 @@ class Column:
             if not held:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
-            marks = {row for row, v in held if isinstance(v, str) and v.strip().lower() in GAPS}
-            odd = [(row, v) for row, v in held if not (row in marks or is_float(v))]
+            marks = {row for row, v in held if isinstance(v, str) and v.strip().lower() in amounts.GAPS}
+            odd = [(row, v) for row, v in held if not (row in marks or amounts.is_float(v))]
             if marks and not odd:
                 x = np.full(len(self.values), np.nan)
                 x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
                 return x
-            words = [(row, v) for row, v in odd if measured(str(v)) is None]
-            row, example = (words or [each for each in odd if number_in(str(each[1]))] or odd or held)[0]
-            alone = all(v == example for _, v in odd)
+            words = [(row, v) for row, v in odd if amounts.measured(str(v)) is None]
+            row, example = (words or [each for each in odd if amounts.number_in(str(each[1]))] or odd or held)[0]
+            alone, number = all(v == example for _, v in odd), amounts.number_in(str(example))
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",
                 column=self.name,
                 value=example,
                 row=row,
-                write=f"write {number}" if (number := number_in(str(example))) else to_mend(self.name, example, alone),
+                write=f"write {number}" if number else to_mend(self.name, example, alone),
                 expected="numbers",
                 cure=Cure("features", "Categorical" if len(str(example).split()) < 3 else "Text", self.name),
             )
@@ -203,7 +203,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
     """What to do about a text among numbers."""
     said = (
         "if it means missing, {na}"
-        if str(text).strip().lower() in MARKS
+        if str(text).strip().lower() in amounts.MARKS
         else "convert it, or, to read it as missing, {na}"
     )
     return Message(said, na=missing_in(column, text, among_floats))

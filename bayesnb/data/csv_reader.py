@@ -24,9 +24,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from bayesnb.data import decoding
 from bayesnb.data.amounts import FRACTIONS, GAPS, measured, with_other_mark
 from bayesnb.data.arrow import batch_rows, marks_in, message_of
-from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
+from bayesnb.data.decoding import Workspace
 
 QUOTE = '"'
 """The quotation mark around cells. Apostrophes are letters."""
@@ -122,10 +123,10 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
     """
     file, failure = space.plain(file), None
     with _about(name):
-        told = format.encoding or encoding_of(file)
-    for encoding in [told] if told else ["utf-8", *GUESSES]:
+        told = format.encoding or decoding.encoding_of(file)
+    for encoding in [told] if told else ["utf-8", *decoding.GUESSES]:
         try:
-            return _look(name, decoded(name, file, encoding, space), format, encoding, space)
+            return _look(name, decoding.decoded(name, file, encoding, space), format, encoding, space)
         except UnicodeError as error:
             failure = failure or error
     raise failure
@@ -205,15 +206,16 @@ def _text_of(cells: Any, decimal: str | None) -> Any:
 
 
 def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> CsvLayout:
-    if is_empty(file):
+    if decoding.is_empty(file):
         raise ValueError(f"{name}: is empty")
     said = "" if format.sep is None else f", delim={_text(format.sep)}"
     sep, escape, skip, sniffed, types = connection.execute(
         "SELECT Delimiter, Escape, SkipRows, HasHeader, [c.type FOR c IN Columns] FROM "
-        f"sniff_csv({_path(file)}, {HOW}, compression='{compression(file)}', max_line_size={LINE}{said})"
+        f"sniff_csv({_path(file)}, {HOW}, compression='{decoding.compression(file)}', "
+        f"max_line_size={decoding.LINE}{said})"
     ).fetchone()
     escape = QUOTE if escape == "(empty)" else escape
-    lines = [line.rstrip("\r\n") for line in islice(lines_of(file), skip + 1)]
+    lines = [line.rstrip("\r\n") for line in islice(decoding.lines_of(file), skip + 1)]
     common = max((",", ";", "\t", "|"), key=lines[0].count)
     if format.sep is None and common != sep and all(common in line for line in lines if line):
         # A last line with more of another separator, as in 4,341,061, misleads detection; so do lines of two lengths.
@@ -223,7 +225,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
     skip = max(skip, _titles(file, sep, escape, format.names)) if format.skip is None else format.skip
     if skip and not sniffed:
         types, sniffed = (), True  # Detection has taken a title for the first row.
-    first = _first_row(lines_of(file, skip), sep, escape)
+    first = _first_row(decoding.lines_of(file, skip), sep, escape)
     names = tuple(f"column{k}" for k in range(len(first)))
     layout = CsvLayout(str(name), file, encoding, sep, escape, skip, False, names, format.na, format.keep_na, space)
     header = format.header
@@ -239,7 +241,7 @@ TITLED = 200
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
     if len(sep) > 1:
         return 0
-    reader = csv.reader(lines_of(file), delimiter=sep, quotechar=QUOTE, escapechar=None if escape == QUOTE else escape)
+    reader = _split(decoding.lines_of(file), sep, escape)
     rows, starts, start = [], [], 0
     for row in islice(reader, TITLED):
         rows.append([cell.strip() for cell in row])
@@ -264,9 +266,12 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
 def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
     if len(sep) > 1:
         return next(line.rstrip("\r\n").split(sep) for line in lines if line.strip())
-    csv.field_size_limit(max(LINE, csv.field_size_limit()))
-    escape = None if escape == QUOTE else escape
-    return next(filter(None, csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=escape)), [""])
+    return next(filter(None, _split(lines, sep, escape)), [""])
+
+
+def _split(lines: Iterator[str], sep: str, escape: str) -> Any:
+    csv.field_size_limit(max(decoding.LINE, csv.field_size_limit()))
+    return csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=None if escape == QUOTE else escape)
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
@@ -445,8 +450,8 @@ def _table(layout: CsvLayout) -> str:
     return (
         f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
         f"skip={layout.skip}, delim={_text(layout.sep)}, escape={_text(layout.escape)}, "
-        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, {HOW}, max_line_size={LINE}, "
-        f"compression='{compression(layout.file)}')"
+        f"comment='', nullstr=[{missing}], strict_mode=true, null_padding=false, {HOW}, max_line_size={decoding.LINE}, "
+        f"compression='{decoding.compression(layout.file)}')"
     )
 
 
@@ -523,7 +528,7 @@ def _about(name: Any) -> Iterator[None]:
             raise UnicodeError(f"{name}: {line} is not UTF-8: name its encoding with --encoding") from error
         for pattern, said in FAULTS.items():
             if found := re.search(pattern, text):
-                said = said.format(line=line, longest=LINE, said=message_of(error), **found.groupdict())
+                said = said.format(line=line, longest=decoding.LINE, said=message_of(error), **found.groupdict())
                 raise ValueError(f"{name}: {said}") from error
         if isinstance(error, OSError | RuntimeError):
             raise

@@ -30,8 +30,8 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.dependence.pairs import Axis, PairCounts
+from bayesnb.kernels import forests
 from bayesnb.kernels.blocks import slices
-from bayesnb.kernels.forests import drawn_forests, edge_probabilities, log_directed_forests, log_forests
 from bayesnb.numerics import Array, log_gamma_draw
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import Labels
@@ -123,7 +123,7 @@ class Forests:
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
             ground = np.broadcast_to(np.log(ROOTS)[:, None, None], (len(ROOTS), *each._log_weights.shape[:-1]))
-            sums = log_forests(np.broadcast_to(each._log_weights, (*ground.shape, ground.shape[-1])), ground)
+            sums = forests.log_forests(np.broadcast_to(each._log_weights, (*ground.shape, ground.shape[-1])), ground)
             found.append(each._gain(sums, ROOTS[:, None]))
         best = np.array(found)
         a, b = (int(k[0]) for k in np.nonzero(best >= best.max() - TIE))
@@ -152,7 +152,7 @@ class Forests:
         return np.broadcast_to(self.log_w.sum(0), self.log_w.shape) if self.shared else self.log_w
 
     def _sum(self, log_w: Array) -> Array:
-        return log_forests(log_w, np.full(log_w.shape[:-1], np.log(self.beta)))
+        return forests.log_forests(log_w, np.full(log_w.shape[:-1], np.log(self.beta)))
 
     @cached_property
     def _log_all(self) -> Array:
@@ -204,8 +204,8 @@ class Forests:
         for more in (low, high):
             log_w = self._log_weights[:1] if self.shared else self._log_weights
             ground = np.full(log_w.shape[:-1], np.log(self.beta))
-            bound = log_directed_forests(log_w + (more.sum(0) if self.shared else more), ground)
-            found.append(self.log_gain + float((bound - log_directed_forests(log_w, ground)).sum()))
+            bound = forests.log_directed_forests(log_w + (more.sum(0) if self.shared else more), ground)
+            found.append(self.log_gain + float((bound - forests.log_directed_forests(log_w, ground)).sum()))
         return found[0], found[1]
 
     @property
@@ -228,7 +228,7 @@ class Forests:
             graph[:, 1:, 1:] = log_w[:, rest][:, :, rest]
             graph[:, 0, 1:] = graph[:, 1:, 0] = np.logaddexp(log_w[:, u][:, rest], log_w[:, v][:, rest])
             ground = np.log(self.beta) + np.log([2.0] + [1.0] * (n - 2))
-            contracted = log_forests(graph, np.broadcast_to(ground, graph.shape[:-1]))
+            contracted = forests.log_forests(graph, np.broadcast_to(ground, graph.shape[:-1]))
             found[:, u, v] = found[:, v, u] = np.exp(log_w[:, u, v] + contracted - self._log_all[: len(log_w)])
         return found
 
@@ -324,7 +324,7 @@ class Forests:
                 graphs = self._log_weights + point * ratios
                 sums = self._sum(graphs) + log_share
                 share = np.exp(sums - np.logaddexp.reduceat(sums, first, axis=0)[rows])[..., None, None]
-                p = edge_probabilities(graphs, np.full(graphs.shape[:-1], np.log(self.beta)))
+                p = forests.edge_probabilities(graphs, np.full(graphs.shape[:-1], np.log(self.beta)))
                 found[cut] += weight * np.add.reduceat(share * p * ratios, first, axis=0)
         return found
 
@@ -342,7 +342,7 @@ class Forests:
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
         ground = np.full(graphs.shape[:-1], np.log(self.beta))
-        return drawn_forests(graphs, ground, uniforms, which)
+        return forests.drawn_forests(graphs, ground, uniforms, which)
 
     def _drawn_given_data(self, uniforms: Array) -> Array:
         n_classes = len(self.log_w)

@@ -15,17 +15,9 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dsygst, dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
+from bayesnb.dependence import likelihood
 from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import (
-    FEW_CLASSES,
-    NUMBERS,
-    Alike,
-    Source,
-    information_apart,
-    information_by_pairs,
-    log_posterior_of_classes,
-    pair_blocks,
-)
+from bayesnb.dependence.likelihood import Alike, Source
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
@@ -89,7 +81,8 @@ class Spread:
         ``terms``, ``offset`` and ``alike`` are as in ``likelihood.log_joint``.
         """
         if not self.root.shape[1]:
-            return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
+            exponents = layout.exponents(self.mean)[None]
+            return likelihood.log_posterior_of_classes(terms, offset, exponents, alike)[..., 0].T
         found = np.empty(offset.shape)
         for cut in self.blocks(layout, len(offset)):
             same = covariates(layout, alike if alike is None else alike[cut], len(found[cut]))
@@ -97,7 +90,7 @@ class Spread:
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
-        return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
+        return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
         """Mean (row, class) and covariance (row, class, class) of scores; ``same`` is from :func:`covariates`."""
@@ -350,12 +343,12 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
         slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
         slope[:, n:] += missed.T @ alike
         curved *= rows.weight[:, None, None]
-        if n_classes <= FEW_CLASSES:
-            information_by_pairs(rows.terms, curved.transpose(1, 2, 0), alike, own, shared, mixed, apart)
+        if n_classes <= likelihood.FEW_CLASSES:
+            likelihood.information_by_pairs(rows.terms, curved.transpose(1, 2, 0), alike, own, shared, mixed, apart)
             continue
         if not len(own):
-            for cut in pair_blocks(len(rows.codes), n_classes):
-                information_apart(curved[cut].transpose(1, 2, 0), alike[cut], apart)
+            for cut in likelihood.pair_blocks(len(rows.codes), n_classes):
+                likelihood.information_apart(curved[cut].transpose(1, 2, 0), alike[cut], apart)
         curved *= -1
         curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
         weighed = curved @ rows.terms

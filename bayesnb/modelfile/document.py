@@ -20,7 +20,6 @@ from bayesnb.dependence.learned import Dependence
 from bayesnb.families.sampled import Draws
 from bayesnb.model import Statistics
 from bayesnb.modelfile import checks, codec, container
-from bayesnb.modelfile.container import FORMAT, ModelFileError
 from bayesnb.numerics import Array
 
 
@@ -189,17 +188,17 @@ def _read(file: BinaryIO, name: Any) -> Contents:
         said, arrays = container.unpacked(file)
         tree = said["content"]
         if not set(WRITTEN) - {"drawn", "record"} <= set(tree) <= set(WRITTEN):  # Older files lack these two.
-            raise ModelFileError(f"holds {sorted(tree)}; Expected {sorted(WRITTEN)}")
+            raise container.ModelFileError(f"holds {sorted(tree)}; Expected {sorted(WRITTEN)}")
         decoded = codec.decode(list(tree.values()), arrays, size)
         found = Contents(**dict(zip(tree, decoded, strict=True)), hash=said["digest"], version=said["version"])
         found.require_sound()
     except MemoryError as error:
-        raise ModelFileError(f"{name}: is a model that does not fit into memory") from error
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error.__cause__
+        raise container.ModelFileError(f"{name}: is a model that does not fit into memory") from error
+    except container.ModelFileError as error:
+        raise container.ModelFileError(f"{name}: {error}") from error.__cause__
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, OSError) as error:
         said = " ".join(str(error).split())
-        raise ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
+        raise container.ModelFileError(f"{name}: is not a model that can be read ({said[:200]})") from error
     return found
 
 
@@ -231,7 +230,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     contents = read(path)
     table = contents.schema.describe(contents.statistics).reset_index()
     return {
-        "format_version": FORMAT,
+        "format_version": container.FORMAT,
         "bayesnb_version": contents.version,
         "content_hash": contents.hash,
         "target": contents.target,

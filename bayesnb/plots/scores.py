@@ -11,7 +11,7 @@ import pandas as pd
 from bayesnb.inference import scoring
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.model import ESTIMATES
-from bayesnb.plots.panels import FOR, colours_of, legend, marker_of, new_figure, panels_of, plain, takes
+from bayesnb.plots import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 FORECASTS = 'clf.loo(X, y)["probability"], pd.Categorical(y, clf.classes_).codes'
 
-reliability_table = takes(FORECASTS)(scoring.reliability_table)
+reliability_table = panels.takes(FORECASTS)(scoring.reliability_table)
 
 
-@takes(FORECASTS)
+@panels.takes(FORECASTS)
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
     """Plot how often predictions are correct at each confidence, with a histogram of confidences.
 
@@ -60,12 +60,12 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     'share of rows where the predicted class is true'
     """
     table = reliability_table(proba, codes, bins, code, prob)
-    figure = new_figure(5.2, 5.2)
+    figure = panels.new_figure(5.2, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.5, 1])
     above.plot([0, 1], [0, 1], color="0.7", lw=1)
     errors = np.abs(table[["lower", "upper"]].to_numpy().T - table["share"].to_numpy())
-    above.errorbar(table["confidence"], table["share"], yerr=errors, fmt="o", ms=5, lw=1.3, capsize=3, color=FOR)
-    above.plot(table["confidence"], table["share"], color=FOR, lw=1.3, alpha=0.35)
+    above.errorbar(table["confidence"], table["share"], yerr=errors, fmt="o", ms=5, lw=1.3, capsize=3, color=panels.FOR)
+    above.plot(table["confidence"], table["share"], color=panels.FOR, lw=1.3, alpha=0.35)
     what = "the predicted class" if code is None else f"class {code}"
     share = f"{probability_of_interval(prob):.0%}"
     above.set(ylim=(-0.03, 1.03), ylabel=f"share of rows where {what} is true", title=f"reliability, {share} intervals")
@@ -75,7 +75,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     return figure
 
 
-@takes("plug_in.predict_proba(X), clf.predict_proba(X), clf.classes_")
+@panels.takes("plug_in.predict_proba(X), clf.predict_proba(X), clf.classes_")
 def map_against_bayes(
     plug_in: Any, predictive: Any = None, classes: Sequence[Any] | None = None, estimate: str = "map"
 ) -> Figure:
@@ -129,15 +129,15 @@ def map_against_bayes(
         raise ValueError("the plug-in gives every row probability 0, so there is nothing to compare")
     x, y = x[possible], y[possible]
     other = x.argmax(axis=1) != y.argmax(axis=1)
-    figure, (axes,) = panels_of(1, 6.2, 4.6)
+    figure, (axes,) = panels.panels_of(1, 6.2, 4.6)
     axes.axline((0, 0), slope=1, color="0.7", lw=1, zorder=0)
     first = 1 if x.shape[1] == 2 else 0
-    colours = colours_of(x.shape[1])
+    colours = panels.colours_of(x.shape[1])
     entries = []
     for c in range(first, x.shape[1]):
-        axes.scatter(x[:, c], y[:, c], s=26, color=colours[c], marker=marker_of(c), alpha=0.7, lw=0)
+        axes.scatter(x[:, c], y[:, c], s=26, color=colours[c], marker=panels.marker_of(c), alpha=0.7, lw=0)
         axes.scatter(x[other, c], y[other, c], s=90, facecolor="none", edgecolor="black", lw=1.2)
-        entries.append((f"p({plain(names[c])})", colours[c], marker_of(c)))
+        entries.append((f"p({panels.plain(names[c])})", colours[c], panels.marker_of(c)))
     entries.append((f"another class is predicted\n({int(other.sum()):,} of {len(x):,} rows)", "black", "(o)"))
     title = "" if possible.all() else f"{int((~possible).sum())} rows are impossible by the plug-in, and not shown"
     name = ESTIMATES[estimate].label if estimate in ESTIMATES else estimate
@@ -145,11 +145,11 @@ def map_against_bayes(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=title,
         xlabel="full Bayes (predictive)", ylabel=f"plug-in ({name})",
     )  # fmt: skip
-    legend(figure, entries)
+    panels.legend(figure, entries)
     return figure
 
 
-@takes("design.worth_of_rows(clf, [0, 100, 1000])", "loss")
+@panels.takes("design.worth_of_rows(clf, [0, 100, 1000])", "loss")
 def worth_of_rows(found: pd.DataFrame) -> Figure:
     """Plot the expected loss, and the regret of each plug-in, against the number of rows.
 
@@ -175,25 +175,25 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     'regret beside full Bayes'
     """
     rows = found.index.to_numpy() + found.attrs["learned"]
-    figure, (left, right) = panels_of(2, 4.8, 3.6)
+    figure, (left, right) = panels.panels_of(2, 4.8, 3.6)
     banded = "lower" in found
     if banded:
-        left.fill_between(rows, found["lower"], found["upper"], color=FOR, alpha=0.18, lw=0)
-    left.plot(rows, found["loss"], "o-", color=FOR, ms=4)
+        left.fill_between(rows, found["lower"], found["upper"], color=panels.FOR, alpha=0.18, lw=0)
+    left.plot(rows, found["loss"], "o-", color=panels.FOR, ms=4)
     left.set(
         xscale="log", xlabel="rows learned", ylabel="loss of a row", ylim=(0, None),
         title="full Bayes" + f", with the {found.attrs['prob']:.0%} band" * banded,
     )  # fmt: skip
     entries = []
     for k, estimate in enumerate(name for name in ESTIMATES if f"regret of {name}" in found):
-        regret, colour = found[f"regret of {estimate}"], colours_of(4)[k + 1]
+        regret, colour = found[f"regret of {estimate}"], panels.colours_of(4)[k + 1]
         if (regret[np.isfinite(regret)] > 0).any():
-            right.plot(rows, regret, color=colour, marker=marker_of(k), ms=5)
-            entries.append((ESTIMATES[estimate].label, colour, marker_of(k)))
+            right.plot(rows, regret, color=colour, marker=panels.marker_of(k), ms=5)
+            entries.append((ESTIMATES[estimate].label, colour, panels.marker_of(k)))
     right.axhline(found.attrs["bound"], color="0.6", lw=1, ls="--")
     right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="regret beside full Bayes", title="plug-ins")
     for axes in (left, right):
         axes.minorticks_off()
         axes.set_xticks(rows, [f"{n:,.0f}" for n in rows])
-    legend(figure, [*entries, ("does not matter", "0.6", "--")])
+    panels.legend(figure, [*entries, ("does not matter", "0.6", "--")])
     return figure

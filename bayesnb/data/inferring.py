@@ -9,19 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.data import specifications
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
 from bayesnb.data.readings import Reading, default_reading
-from bayesnb.data.specifications import (
-    BY_TYPE,
-    BestFamily,
-    Binned,
-    ByType,
-    Entry,
-    Missing,
-    entries,
-    specified_readings,
-)
+from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, words_of_letters
 from bayesnb.families.columns import united
@@ -45,11 +37,11 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     If a table is read in parts, unspecified readings of text columns are chosen after the last part.
     """
     found = {}
-    for column, given in specified_readings(features).items() if isinstance(features, Mapping) else ():
+    for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
         if not table.part or given.resolves or table.column(name).temporal:
             found[name] = given.resolved(table.column(name))
-    said = entries(features)
+    said = specifications.entries(features)
     dtypes = table.source.dtypes if table.named else [] if table.numeric or table.sparse else [None] * len(table.names)
     textual = [n for n, kind in zip(table.names, dtypes, strict=False) if getattr(kind, "kind", "O") not in "biufc"]
     for name in (name for name in textual if name not in found):
@@ -80,7 +72,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
     """Move each ``Missing`` without a family from its column to the first feature derived from the column."""
     if not isinstance(features, Mapping) or not readings:
         return features
-    said = entries(features)
+    said = specifications.entries(features)
     bare = {entry.key: Missing(prior=entry.missing.prior) for entry in said
             if entry.missing is not None and entry.spec is None and entry.key in readings}  # fmt: skip
     first = {key: readings[key].names(key)[0] for key in bare}
@@ -94,7 +86,7 @@ def readable(table: Table, features: Any) -> Any:
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)
-    for entry in entries(features):
+    for entry in specifications.entries(features):
         columns = [column for column in entry.columns or () if column in table.place]
         reads_text = entry.spec is None or _reads_text(entry.spec)
         held = [table.column(column) for column in columns]
@@ -117,7 +109,7 @@ def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
     """The features of a table, as :meth:`bayesnb.data.schema.Schema.infer` chooses them."""
-    said, by_type = entries(features), features if isinstance(features, ByType) else None
+    said, by_type = specifications.entries(features), features if isinstance(features, ByType) else None
     specs = {name: (*given, SPECIFIED) for name, given in _specified(table, said).items()}
     taken = {spec.exposure for spec, *_ in specs.values() if getattr(spec, "exposure", None) is not None}
     rest: Names = ()
@@ -166,7 +158,7 @@ def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any,
     return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
 
 
-def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
+def _specified(table: Table, said: Sequence[specifications.Entry]) -> dict[Any, tuple[Any, Names]]:
     if len(said) == 1 and said[0].columns is None:
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
@@ -200,7 +192,7 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
 
 
 def _indicators(
-    table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature], readings: Mapping[Any, Reading]
+    table: Table, said: Sequence[specifications.Entry], chosen: Mapping[Any, Feature], readings: Mapping[Any, Reading]
 ) -> dict[Any, Feature]:
     wanted: dict[Any, Missing] = {}
     unflagged = {each for name, own in readings.items() for each in own.names(name)[1:]}
@@ -378,7 +370,7 @@ def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     if not isinstance(features, Mapping):
         return features
     kept: dict[Any, Any] = {}
-    for entry in entries(features):
+    for entry in specifications.entries(features):
         key, columns = entry.key, entry.columns
         here = [column for column in columns if column in table.place]
         if not here:

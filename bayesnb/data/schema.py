@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb.data import inferring
 from bayesnb.data.columns import Names
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.encoders import Feature, Origin, UnseenPolicy, encode
-from bayesnb.data.inferring import as_read, inferred, readings_in
 from bayesnb.data.readers import Source
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
@@ -73,9 +73,9 @@ class Schema:
         """
         named = table.named
         if readings is None:
-            readings = readings_in(table, features)
-            table, features = table.through(readings), as_read(features, readings)
-        found = inferred(table, features, unseen, weight, readings)
+            readings = inferring.readings_in(table, features)
+            table, features = table.through(readings), inferring.as_read(features, readings)
+        found = inferring.inferred(table, features, unseen, weight, readings)
         families = features if isinstance(features, ByType) else BY_TYPE
         return cls(table.names, named, found, unseen, columns, families, readings)
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data import growing
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind
-from bayesnb.data.growing import merged, with_kinds
 from bayesnb.data.inferring import are_sentences, in_place, name_of, readings_in
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
@@ -60,7 +60,7 @@ class Summary:
         for name in set(a.declared) & set(b.declared):
             declared[name] = a.declared[name] if a.declared[name] == b.declared[name] else None
         of_rows = classes, a.rows + b.rows, a.blank + b.blank, declared, united_labels(a.named, b.named)
-        return Summary(merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
+        return Summary(growing.merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
         """Sort the levels as if the table had been read in one part. The levels of ``before`` come first."""
@@ -257,7 +257,7 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
 
 
 def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, OriginKind]) -> Counted:
-    new = with_kinds(schema, kinds)
+    new = growing.with_kinds(schema, kinds)
     if new is schema:
         return schema, statistics
     held = {column: (f, name, k) for name, f in schema.features.items() for k, column in enumerate(f.columns)}

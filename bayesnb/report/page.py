@@ -26,8 +26,7 @@ from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.progress import counted
-from bayesnb.report import scores
-from bayesnb.report.parts import FindingList, Section, Sentence, by_position, count_of, one_line
+from bayesnb.report import parts, scores
 from bayesnb.report.questions import UNCERTAIN, Asking, Held
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import Form, Message, require_choice, require_whole
@@ -66,7 +65,7 @@ def report(
     draws: int = 4000,
     cv: int | Literal["loo"] = "loo",
     rows: int | None = MOST_SCORED,
-    remarks: Sequence[Sentence] = (),
+    remarks: Sequence[parts.Sentence] = (),
     form: Form = "python",
 ) -> str:
     """Write the report of a fitted classifier.
@@ -130,7 +129,7 @@ def report(
         return found
 
     asking = Asking(model, table, y, share)
-    steps: dict[str, Callable[[], Section]] = {
+    steps: dict[str, Callable[[], parts.Section]] = {
         scores.WORTH: lambda: scores.worth(compared().card(key), compared().recommendation),
         UNCERTAIN: lambda: asking.uncertain(codes, explain, by, unit, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
@@ -146,18 +145,18 @@ def report(
             sections.append(steps[title_of]())
         except ValueError as error:
             missing.append(Message("Not shown: {title}, because {error}.", title=title_of, error=error))
-    sections = [*by_position(sections)] if asking.numbered else sections
+    sections = [*parts.by_position(sections)] if asking.numbered else sections
     places = {section.title: k for k, section in enumerate(sections)}
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)
     if remarks and (k := places.get(READ)) is not None:
-        remarked = FindingList([(remark, None) for remark in remarks])
+        remarked = parts.FindingList([(remark, None) for remark in remarks])
         sections[k] = replace(sections[k], parts=[*sections[k].parts, remarked])
-    items: list[tuple[Sentence, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
+    items: list[tuple[parts.Sentence, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
     if (more := len(remarks) - MOST_REMARKS) > 0:
         items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
-    sections.insert(1, Section(LOOK, [FindingList(items)]))
+    sections.insert(1, parts.Section(LOOK, [parts.FindingList(items)]))
     return page_as(title, _about(clf, table, y), [*sections, _made(missing)], format, form)
 
 
@@ -200,20 +199,20 @@ def _learned_codes(clf: BayesianNB | Held, table: Table, y: Any) -> Array:
 
 def _about(clf: BayesianNB | Held, table: Table, y: Any) -> str:
     model, target = clf.classifier_, getattr(y, "name", None)
-    named = "" if target is None else f" of {one_line(target)}"
+    named = "" if target is None else f" of {parts.one_line(target)}"
     classes = dict(zip(model.classes_.tolist(), model.statistics.rows.tolist(), strict=True))
     dependence = model.dependence
     averaged = "" if dependence is None or not dependence.exponents.said else f"; {dependence.exponents.said}"
     return (
         f"{table.n_rows:,} rows, {len(model.schema.raw):,} columns, {len(classes)} classes{named}: "
-        f"{count_of(classes)}. Estimate: {clf.estimate}."
+        f"{parts.count_of(classes)}. Estimate: {clf.estimate}."
         + ("" if clf.dependence is None else f" Dependence: {clf.dependence}{averaged}.")
     )
 
 
-def _made(missing: Sequence[Sentence]) -> Section:
+def _made(missing: Sequence[parts.Sentence]) -> parts.Section:
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
     versions = {"bayesnb": __version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in packages}
     said = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return Section(MADE, [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by {said}.", *missing], folded=True)
+    return parts.Section(MADE, [f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by {said}.", *missing], folded=True)

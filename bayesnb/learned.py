@@ -63,7 +63,7 @@ class Learned:
         held = before is not None and before.dependence is not None and settings.dependence is not None
         schema, statistics = part.statistics(settings, schema_of(settings, before), held)
         if before is not None and not counts.cells.empty:
-            _, data = schema.read(schema.through(part.table), absent=schema.absent_when_learned)
+            _, data = schema.read(schema.through(part.table))
             labels = Labels(part.target.codes, part.weight, len(classes))
             counts = counts.cells.statistics(before.posterior, data, labels)
         return cls(schema, statistics, classes, part.target.declared, counts)

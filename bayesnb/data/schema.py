@@ -171,10 +171,6 @@ class Schema:
                 found.append((feature, {name: frozenset(known) for name, known in levels.items()}))
         return found
 
-    @property
-    def absent_when_learned(self) -> str:
-        return "missing" if self.columns == "grow" else "error"
-
     def model(self, label: LabelPrior) -> NaiveBayes:
         """The generative model of these features. If ``label`` is a ``WithUnknown`` prior, the strengths of default
         priors are estimated.
@@ -185,19 +181,18 @@ class Schema:
             families, unknown = {name: family.shrunk() for name, family in families.items()}, label.unknown
         return NaiveBayes(families, label, columns, unknown)
 
-    def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
+    def read(self, table: Table, learn: bool = False, absent: str | None = None) -> tuple[Schema, Data]:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Otherwise, new levels are treated as unseen, and
-        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing".
+        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing", by default as
+        ``columns`` states.
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
             return self.of_words(united(self.names, table.names)), self.of_words(table.names).read(table)[1]
-        if learn:
-            table = self._by_name(table, self.absent_when_learned, LET_JOIN)
-        else:
-            table = self._by_name(table, absent, COUNT_AS_MISSING)
+        absent = absent or ("missing" if self.columns == "grow" else "error")
+        table = self._by_name(table, absent, LET_JOIN if learn else COUNT_AS_MISSING)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)

@@ -67,7 +67,10 @@ class Unlabelled:
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
         """Return ``value`` unchanged if it is an ``Unlabelled``, otherwise ``Unlabelled(value)``."""
-        return value if isinstance(value, Unlabelled) else cls(value)
+        return value if isinstance(value, Unlabelled) else UNMARKED if value is None else cls(value)
+
+
+UNMARKED = Unlabelled()
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,7 +144,7 @@ class Classifier(FittedModel):
         """Encode learned rows, their classes and their weights."""
         self.posterior.warn_of_chains()
         table = self.schema.through(rows.table)
-        _, data = self.schema.read(table, absent=self.schema.absent_when_learned)
+        _, data = self.schema.read(table)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:

@@ -133,7 +133,7 @@ def test_a_thousand_classes_have_the_student_t_of_their_own_two_rows():
 def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: float, n: int):
     x, mean, scatter = drawn_exactly(centre, spread, n)
     s = Moments.of(x[:, None], Labels.of(np.zeros(n, int)))
-    assert abs(Fraction(s.mean[0, 0]) + Fraction(s.low[0, 0]) - mean) <= Fraction(1e-15) * Fraction(spread)
+    assert abs(Fraction(s.mean[0, 0]) + Fraction(s.centre.low[0, 0]) - mean) <= Fraction(1e-15) * Fraction(spread)
     assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(5e-15) * scatter
 
 
@@ -147,7 +147,7 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
     for c, j in itertools.product(range(3), range(2)):
         own = (codes == c) & ~gone[:, j]
         mean, scatter = exact_moments(x[own, j], weight[own])
-        assert abs(Fraction(s.mean[c, j]) + Fraction(s.low[c, j]) - mean) <= Fraction(1e-12)
+        assert abs(Fraction(s.mean[c, j]) + Fraction(s.centre.low[c, j]) - mean) <= Fraction(1e-12)
         assert relative_error(s.scatter[c, j], scatter) <= 1e-9
         assert s.n[c, j] == weight[own].sum()
 

@@ -346,7 +346,7 @@ def test_moments_of_a_large_table_are_exact(late, compiled):
         assert s.n[c, j] == len(own)
         if len(own):
             assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
-            assert_allclose(s.mean[c, j] + s.low[c, j], float(own.mean()), rtol=1e-15)
+            assert_allclose(s.mean[c, j] + s.centre.low[c, j], float(own.mean()), rtol=1e-15)
 
 
 TINY = np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14)

@@ -215,7 +215,7 @@ def test_many_parts_give_the_scatter_of_the_whole():
     found = sum(parts[1:], parts[0])
     exact = (x - 1e9) - (x - 1e9).mean(0)
     for s in (whole, found):
-        assert_allclose((s.mean - 1e9) + s.low, (x - 1e9).mean(0)[None], rtol=0, atol=1e-14)
+        assert_allclose((s.mean - 1e9) + s.centre.low, (x - 1e9).mean(0)[None], rtol=0, atol=1e-14)
         assert_allclose(s.scatter[0], exact.T @ exact, rtol=1e-12, atol=1e-9)
 
 

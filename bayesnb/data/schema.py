@@ -54,7 +54,6 @@ class Schema:
     readings: Mapping[Any, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require_choice("unseen", self.unseen, ("missing", "new", "error"))
         require_choice("columns", self.columns, ("fixed", "grow"))
         if self.columns == "grow" and not self.named:
             raise ValueError(
@@ -71,6 +70,7 @@ class Schema:
         The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights. If ``readings`` are
         given, they have already been applied to ``table`` and ``features``.
         """
+        require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
         if readings is None:
             readings = inferring.readings_in(table, features)

@@ -145,6 +145,8 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
 
     @wraps(verb)
     def learn(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(estimator, BaseEstimator):
+            raise TypeError(f"{verb.__name__} is a method of an estimator: write BayesianNB().{verb.__name__}(...)")
         with _LOCKS.setdefault(estimator, threading.RLock()):
             if estimator in _LEARNING:
                 raise RuntimeError(

@@ -486,7 +486,7 @@ def test_compare_leaves_identifiers_out_of_the_command_it_ends_with_and_says_so(
     asked = ("compare", "repairs.csv", "--target", "outcome", "--dependence", "none")
     _, out, err = run(capsys, *asked)
     assert "--drop 'order id'" in out.splitlines()[-1]
-    assert "the command leaves out 'order id', as inspect advises; the scores include it" in err
+    assert "the scores include 'order id'; inspect advises to leave out such columns" in err
     _, out, err = run(capsys, *asked, "--drop", "order id")
     assert out.splitlines()[-1].count("--drop") == 1
     assert "leaves out" not in err

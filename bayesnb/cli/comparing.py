@@ -121,10 +121,10 @@ def compare(
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared), *more_rows]
         return [*sections, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
 
+    if left_out and layout == "table":
+        say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
     print_answer(layout, document, compared.table, screen)
     if layout == "table":
-        if left_out:
-            say(f"the command leaves out {left_out}, as inspect advises; the scores include it")
         print_command(command)
     return 0 if roads is None else roads["exit"]
 

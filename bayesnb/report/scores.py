@@ -147,8 +147,7 @@ def estimates(compared: Comparison) -> Section:
         text += " impossible rows: held-out rows whose class has probability 0."
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
-    absent = compared.absent.items()
-    notes += [Message("{name} has no score: {error}.", name=name, error=error) for name, error in absent]
+    notes += _absent(compared)
     notes += [
         Message("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)
         for name, how in compared.how.items()
@@ -175,7 +174,12 @@ def four_estimates(compared: Comparison) -> Section:
     parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:1])]
     never = {name: compared.never(name) for name in plug_ins[1:]}
     parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
-    return Section("", parts, "MAP beside full Bayes, on held-out rows")
+    return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows")
+
+
+def _absent(compared: Comparison) -> list[Message]:
+    said = "{name} has no score: {error}."
+    return [Message(said, name=name, error=error) for name, error in compared.absent.items()]
 
 
 def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:

@@ -21,6 +21,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from test_generative import IN_PYTHON
+from xarray import DataTree
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Exponents, Poisson, datasets, load
@@ -31,6 +32,7 @@ from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.dependence.likelihood import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from bayesnb.families import StudentT
+from bayesnb.inference.to_pymc import NAIVE
 from tests.model_files import array, cell, changed
 
 HOW = ["tempered", "pairwise", Exponents(by="class", pairs=3)]
@@ -633,6 +635,34 @@ def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
 
 
 # The sampler's road
+
+
+@pytest.mark.parametrize("how", ["auto", "weighted", "forests", *HOW], ids=str)
+def test_a_tree_of_draws_and_a_pymc_model_say_that_they_leave_the_dependence_out(how):
+    X, y = table(40)
+    X = X[["size", "copy", "calls"]]
+    clf, naive = (BayesianNB(FEATURES, dependence=each, random_state=0).fit(X, y) for each in (how, None))
+    without = naive.sample_posterior(5, 2, X=X, y=y)
+    asked = (
+        lambda: clf.sample_posterior(5, 2, X=X, y=y),
+        lambda: clf.sample_posterior(5, 2, X=X),
+        lambda: clf.to_pymc(X, y),
+        lambda: clf.to_pymc(X, y, likelihood="rows"),
+    )
+    for ask in asked:
+        with pytest.warns(UserWarning, match="are those of naive Bayes, without the dependence of this model"):
+            found = ask()
+        if isinstance(found, DataTree):
+            assert found.attrs["note"].startswith("draws and log likelihoods of the class are those of naive Bayes")
+        if "log_likelihood" in getattr(found, "children", ()):
+            assert found["log_likelihood"].dataset.equals(without["log_likelihood"].dataset)
+            assert found["joint"].attrs["note"] == found.attrs["note"]
+    # What does not speak of rows is the posterior of the parameters, and has no warning.
+    assert clf.sample_posterior(5, 2).attrs["note"] == NAIVE
+    assert [v.name for v in clf.to_pymc().free_RVs] == [v.name for v in clf.to_pymc(X, y, "sufficient").free_RVs]
+    assert "note" not in without.attrs
+    assert naive.to_pymc(X, y).observed_RVs
+    assert clf.verify(X[:2], sampler="exact", learned=(X, y)).agrees
 
 
 def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned_from():

@@ -162,6 +162,14 @@ def test_new_rows_are_groups_of_predictions_and_their_classes_have_the_predictiv
         clf.sample_posterior(y=y)
 
 
+def test_a_wide_prior_can_draw_cells_above_every_float_without_a_warning_of_numpy():
+    X, y = {"amount": np.exp(np.linspace(-2, 6, 40))}, ["u", "v"] * 20
+    clf = BayesianNB({"amount": "log-normal"}, random_state=0).fit(X, y)
+    cells = clf.sample_posterior(200, 4, X=X, y=y, include=["columns"])["columns/prior_predictive"]["x_amount"]
+    assert np.isinf(cells).any()
+    assert (cells >= 0).all()
+
+
 # There and back
 
 

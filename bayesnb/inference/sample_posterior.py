@@ -15,7 +15,7 @@ from bayesnb.dependence.likelihood import log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.to_pymc import LearnedRows, learned_in_two, second_stage, summed_out
+from bayesnb.inference.to_pymc import NAIVE, LearnedRows, learned_in_two, second_stage, summed_out
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, drawn_codes
 from bayesnb.wording import warn
@@ -62,10 +62,10 @@ def sample_posterior(
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
-        "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
-        exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``. For
-        exponents, "exact" uses a Normal approximation, or slice sampling if the approximation is inaccurate; "nuts"
-        uses the model of :meth:`to_pymc`.
+        "parameters" draws the parameters of the columns and classes. The tree describes naive Bayes even with a
+        dependence, as ``attrs["note"]`` then states. "exponents" draws the exponents given the leave-one-out terms of
+        the learned rows: pass these rows as X, y and ``sample_weight``. For exponents, "exact" uses a Normal
+        approximation, or slice sampling if it is inaccurate; "nuts" uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only with ``stage="exponents"``.
     **arguments
@@ -91,7 +91,8 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
-        If the chains of a sampled feature did not converge.
+        If the chains of a sampled feature did not converge, or if rows are given without the dependence of the
+        classifier.
 
     Examples
     --------
@@ -190,6 +191,10 @@ class _Draws:
             found = drawn.datasets(fitted.labels, rows.place)
             others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
         attributes = trees.attributes_of(self.sampler, self.seed, start, sampled)
+        if not classifier.believed.naive:
+            attributes["note"] = NAIVE
+            if X is not None:
+                warn(NAIVE)
         if "log_prior" in wanted:
             groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
         described = None if y is None else _rows_of_tree(classifier, X, y, learned=self.sampler != "exact")

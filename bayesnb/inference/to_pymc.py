@@ -12,11 +12,18 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, Statistics
 from bayesnb.numerics import Array
+from bayesnb.wording import warn
 
 if TYPE_CHECKING:
     import pymc as pm
 
     from bayesnb.dependence.likelihood import Rows as TermRows
+
+NAIVE = (
+    "draws and log likelihoods of the class are those of naive Bayes, without the dependence of this model: to compare "
+    "models, use bayesnb.compare(..., cv=5), which predicts held-out rows with the dependence"
+)
+"""The note on a model with a dependence whose exponents are left out."""
 
 
 @question("the model in PyMC", "draws and PyMC")
@@ -48,11 +55,16 @@ def to_pymc(
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}
-        "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
-        labels given the exponents and the leave-one-out terms of the rows from which the exponents were learned. The
-        terms are treated as data (a cut posterior, Plummer 2015).
+        "parameters" is the model of the rows given the parameters, which is naive Bayes even with a dependence.
+        "exponents" is the model of the labels given the exponents of a dependence and the leave-one-out terms of the
+        rows from which they were learned. The terms are treated as data (a cut posterior, Plummer 2015).
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
+
+    Warns
+    -----
+    UserWarning
+        If rows are observed without the dependence of the classifier.
 
     Examples
     --------
@@ -92,6 +104,8 @@ def to_pymc(
                 f"rows {{{given}}} were given, and rows {{{learned}}} were learned: the model observes exactly the "
                 "learned rows, unweighted; without rows it observes their sufficient statistics, weights included"
             )
+        if likelihood != "sufficient" and not classifier.believed.naive:
+            warn(NAIVE)
     return pymc_model.build(classifier.posterior, data, codes, likelihood)
 
 

@@ -121,5 +121,6 @@ def verify(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # The check itself refuses such chains.
         rows, labels = learned or (None, None)
+        judged = replace(judged, believed=judged.believed.with_dependence(None))
         tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
     return agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled)

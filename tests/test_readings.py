@@ -609,6 +609,9 @@ def test_a_sheet_of_typed_numbers_with_bounds_as_text_is_learned_like_the_file(c
     assert code == 0
     assert f"{(frame['crp'] == '<4.5').sum()} of 90 are '<4.5', read as a column of kinds and one of numbers" in out
     assert "--na" not in out
+    assert run(capsys, "split", tmp_path / sheet, "--target", "y", "-o", tmp_path / "part")[0] == 0
+    part = BayesianNB().fit(tmp_path / "part-train.csv", "y").classifier_
+    assert part.schema.readings["crp"] == again.classifier_.schema.readings["crp"]
 
 
 def test_values_of_a_row_have_a_decimal_point_and_lost_numbers_are_explained_by_their_mark(capsys, tmp_path):

@@ -335,13 +335,13 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
     """Write typed numbers with the decimal mark of the texts beside them, otherwise with a clear point."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
-    if not floats.any() or str(column.iloc[0]) in text:
+    if not floats.any():
         return column
     texts = {cell.strip() for cell in column[1:] if isinstance(cell, str)}
     found = [measured(cell) for cell in texts if cell.lower() not in GAPS]
     marks = {*FRACTIONS}.intersection(*(cell.values for cell in found if cell is not None))
-    # Without its last zero, 1.2340 might also be 1234.
-    zero = "" if None in found else "0"
+    levels = str(column.iloc[0]) in text or any(cell is None or cell.unit for cell in found)
+    zero = "" if levels else "0"  # Without its last zero, 1.2340 might also be 1234.
     numbers = column[floats].map(lambda x: re.sub(r"^(-?[1-9]\d{0,2}\.\d{3})$", rf"\g<1>{zero}", repr(x)))
     return column.mask(floats, numbers.str.replace(".", ",") if marks == {","} else numbers)
 

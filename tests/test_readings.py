@@ -657,3 +657,29 @@ def test_every_command_reads_new_tables_with_another_decimal_mark(capsys, name, 
     assert np.abs(again.predict_proba(X) - more.predict_proba(X)).max() < 1e-12
     assert run(capsys, "update", tmp_path / "m.bayesnb", tmp_path / name, "--target", "y")[0] == 0
     assert np.abs(nb.load(tmp_path / "m.bayesnb").predict_proba(X) - more.predict_proba(X)).max() < 1e-12
+
+
+@pytest.mark.parametrize("container", ["pandas", "arrow", "objects", "polars", "parquet"])
+def test_hours_are_in_the_time_zone_that_was_learned(container, tmp_path):
+    rng = np.random.default_rng(0)
+    local = pd.Series(pd.date_range("2025-01-01", periods=400, freq="7h", tz="Europe/Zurich"))
+    y = np.where(local.dt.hour + rng.normal(0, 4, 400) > 12, "late", "early")
+    clf = BayesianNB({"t": Date("elapsed", "hour", "weekday")}).fit(pd.DataFrame({"t": local}), y)
+    other = pd.DataFrame({"t": local.dt.tz_convert("UTC")})
+    clf.save(tmp_path / "model.bayesnb")
+    if container == "arrow":
+        other = other.convert_dtypes(dtype_backend="pyarrow")
+    elif container == "objects":
+        other = pd.DataFrame({"t": pd.Series([cell.to_pydatetime() for cell in other["t"]], dtype=object)})
+    elif container == "polars":
+        other = pl.from_pandas(other)
+    elif container == "parquet":
+        other.to_parquet(tmp_path / "t.parquet")
+        other = pd.read_parquet(tmp_path / "t.parquet")
+    expected = clf.predict_proba(pd.DataFrame({"t": local}))
+    for same in (clf, nb.load(tmp_path / "model.bayesnb")):
+        np.testing.assert_allclose(same.predict_proba(other), expected, rtol=1e-12)
+    stated = BayesianNB({"t": Date("elapsed", "hour", "weekday", zone="Europe/Zurich")}).fit(other, y)
+    np.testing.assert_allclose(stated.predict_proba(other), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="no time zone is called 'Europe/Atlantis'"):
+        Date(zone="Europe/Atlantis")

@@ -7,7 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any, Literal, Self, get_args
@@ -436,6 +436,8 @@ class Date(Reading):
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
         03/04/2025, require a format. Years of two digits mean 1969 to 2068, as in POSIX.
+    zone : str, optional
+        Time zone, such as "Europe/Zurich", to which columns with a time zone are converted.
 
     Raises
     ------
@@ -444,8 +446,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in the time zone of the cell or column. Elapsed time is computed from UTC. Cells without
-    a time zone are read as UTC.
+    Month, weekday and hour are in the ``zone``, the time zone of the first learned column by default, or in that of a
+    text. Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
     --------
@@ -460,20 +462,31 @@ class Date(Reading):
 
     parts: tuple[Part, ...]
     format: DateFormat | None = None
+    zone: str | None = field(default=None, repr=False)
 
-    def __init__(self, *parts: Part, format: DateFormat | None = None) -> None:
+    def __init__(self, *parts: Part, format: DateFormat | None = None, zone: str | None = None) -> None:
         for part in parts:
             require_choice("part", part, PARTS)
         if format is not None:
             require_choice("format", format, FORMATS)
+        if zone is not None:
+            try:
+                pd.Timestamp(0, tz=zone)
+            except Exception as error:  # The type depends on pandas and on the library of time zones.
+                raise ValueError(f"no time zone is called {zone!r}, such as 'Europe/Zurich' or 'UTC'") from error
         if len(set(parts)) < len(parts):
             raise ValueError(f"Expected different parts; got {parts}")
         object.__setattr__(self, "parts", tuple(sorted(parts or ("elapsed",), key=PARTS.index)))
         object.__setattr__(self, "format", format)
+        object.__setattr__(self, "zone", zone)
 
     @classmethod
-    def of_fields(cls, parts: tuple[Part, ...], format: DateFormat | None) -> Date:
-        return cls(*parts, format=format)
+    def of_fields(cls, parts: tuple[Part, ...], format: DateFormat | None, zone: str | None = None) -> Date:
+        return cls(*parts, format=format, zone=zone)
+
+    @property
+    def resolves(self) -> bool:
+        return self.format is not None
 
     def names(self, column: Any) -> Names:
         return tuple(f"{part} of {column}" for part in self.parts)
@@ -528,7 +541,9 @@ class Date(Reading):
 
     def resolved(self, column: Column) -> Date:
         if column.temporal:
-            return self.of_fields(self.parts, _format_of_type(column.values))
+            return self.of_fields(
+                self.parts, _format_of_type(column.values), self.zone or _zone_of(column.values.dtype)
+            )
         texts = texts_of(column) if column.kind == "text" else []
         if self.resolves:
             return self
@@ -548,7 +563,7 @@ class Date(Reading):
     def read(self, column: Column) -> dict[Any, Any]:
         codes, distinct = codes_of(column)
         if column.temporal:
-            clock, elapsed = _typed_moments(column.values)
+            clock, elapsed = _typed_moments(column.values, self.zone)
             each = {part: _part(part, clock, elapsed) for part in self.parts}
         else:
             form: Any = self.format
@@ -615,7 +630,14 @@ def _format_of_type(values: Any) -> DateFormat:
     return "time" if getattr(dtype, "kind", "") == "m" else "iso"
 
 
-def _typed_moments(values: Any) -> tuple[Array, Array]:
+def _zone_of(dtype: Any) -> str | None:
+    """The time zone of a type of time stamps."""
+    zone = dtype.pyarrow_dtype.tz if getattr(dtype, "kind", "") == "M" and isinstance(dtype, pd.ArrowDtype) else None
+    zone = zone or getattr(dtype, "tz", None)
+    return None if zone is None else str(zone)
+
+
+def _typed_moments(values: Any, zone: str | None) -> tuple[Array, Array]:
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -630,12 +652,13 @@ def _typed_moments(values: Any) -> tuple[Array, Array]:
         elif kind == "period":
             series = pd.Series(pd.PeriodIndex(series)).dt.to_timestamp()
         else:
-            return _of_objects(series)
+            return _of_objects(series, zone)
     if series.dtype.kind == "m":
         hours = (series / pd.Timedelta(hours=1)).to_numpy(float, na_value=np.nan)
         return hours, hours
     if getattr(series.dtype, "tz", None) is not None:
-        return _hours(series.dt.tz_localize(None)), _hours(series.dt.tz_convert("UTC").dt.tz_localize(None)) / 24
+        local = series if zone is None else series.dt.tz_convert(zone)
+        return _hours(local.dt.tz_localize(None)), _hours(series.dt.tz_convert("UTC").dt.tz_localize(None)) / 24
     clock = _hours(series)
     return clock, clock / 24
 
@@ -647,11 +670,12 @@ def _hours(series: pd.Series) -> Array:
     return np.where(series.isna(), np.nan, ticks / per_hour)
 
 
-def _of_objects(series: pd.Series) -> tuple[Array, Array]:
+def _of_objects(series: pd.Series, zone: str | None) -> tuple[Array, Array]:
     clock, elapsed = np.full(len(series), np.nan), np.full(len(series), np.nan)
     for k, cell in enumerate(series):
         if not pd.isna(cell):
             moment = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
+            moment = moment if zone is None or moment.tzinfo is None else pd.Timestamp(moment).tz_convert(zone)
             clock[k] = (moment.replace(tzinfo=None) - EPOCH) / HOUR
             elapsed[k] = (moment.replace(tzinfo=moment.tzinfo or UTC) - EPOCH.replace(tzinfo=UTC)) / DAY
     return clock, elapsed

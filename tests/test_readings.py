@@ -623,6 +623,8 @@ def test_values_of_a_row_have_a_decimal_point_and_lost_numbers_are_explained_by_
         code, out, said = run(capsys, "explain", tmp_path / "m.bayesnb", "--row", row)
         assert (code, said) == (0, "")
         assert "number of crp = 5.125" in out
+    typed, text = (clf.predict_proba(X[:2].assign(icd=[one, None])) for one in (1.0, "1"))
+    assert (typed == text).all()
     save_as(tmp_path / "iso.csv", frame[:3])
     _, out, _ = run(capsys, "explain", tmp_path / "m.bayesnb", tmp_path / "iso.csv", "--row", "0", "--set", "crp=<4.5")
     assert "kind of crp = <4.5" in out
@@ -683,3 +685,20 @@ def test_hours_are_in_the_time_zone_that_was_learned(container, tmp_path):
     np.testing.assert_allclose(stated.predict_proba(other), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="no time zone is called 'Europe/Atlantis'"):
         Date(zone="Europe/Atlantis")
+
+
+def test_percentages_that_a_sheet_holds_as_fractions_are_not_read_as_percent_in_silence(capsys, tmp_path):
+    share = np.arange(30) + 0.5
+    y = np.where(share > 15, "a", "b")
+    clf = BayesianNB().fit({"share": [f"{x} %".replace(".", ",") for x in share]}, y)
+    clf.save(tmp_path / "m.bayesnb")
+    expected = clf.predict_proba({"share": share})
+    assert (clf.predict_proba({"share": [f"{x} %".replace(".", ",") for x in share]}) == expected).all()
+    with pytest.warns(
+        UnreadCellWarning, match=r"'share': its numbers have no percent sign, and 0.005 is read as 0.005 %"
+    ):
+        clf.predict_proba({"share": share / 100})
+    pd.DataFrame({"share": share / 100}).to_excel(tmp_path / "new.xlsx", index=False)
+    _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.xlsx")
+    assert "multiply fractions, as a sheet holds them, by 100" in " ".join(said.split())
+    clf.predict_proba({"share": ["0,5 %", None]})  # A percent sign leaves nothing open.

@@ -34,7 +34,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 def require_known(
     owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
 ) -> None:
-    """Raise ``TypeError`` if ``function`` has none of the ``given`` parameters; ``cure`` says what to write instead."""
+    """Raise ``TypeError`` if ``function`` lacks a ``given`` parameter; ``cure`` says what to write."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind == each.VAR_KEYWORD for each in parameters):
         return

@@ -119,9 +119,8 @@ def update(model: str, more: str, **given: Any) -> int:
 
     Without a dependence, the result is as if the model had learned all rows from the start. With a dependence, its
     exponents, cells and members' weights stay as they were learned. The old file stays until the new file is complete.
-    If another process changes the file meanwhile, the command reads the file again and updates the changed
-    model with the rows. If the rows came from stdin and the model file has changed, the command fails and writes
-    nothing.
+    If another process changes the file meanwhile, the rows are added to the changed model; rows from stdin cannot be
+    read again, so the command then fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 

@@ -333,7 +333,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write typed numbers with the decimal mark of the texts beside them, otherwise with a clear point."""
+    """Write typed numbers with the decimal mark of the texts beside them, otherwise a point."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column

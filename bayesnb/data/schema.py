@@ -91,10 +91,8 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def missing(self, data: Data) -> dict[Any, Array]:
-        """For each feature except bags of words: which cells are missing, (row, column).
-
-        A table cell such as "<0.5" is not missing, although it has no number.
-        """
+        """Whether each cell is missing, (row, column), by feature except bags of words."""
+        # A table cell such as "<0.5" is not missing, although it has no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
         place = {column: (name, j) for name, each in features.items() for j, column in enumerate(each.columns)}

@@ -175,11 +175,10 @@ FINEST = 40
 
 
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
-    """The log probability that two rows are equal in all columns by chance, estimated from distinct rows.
-
-    The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
-    1968). p_j is the share of pairs of rows equal in column j; p_j p_k r_jk that in j and k.
-    """
+    """The log probability that two rows are equal in all columns by chance, estimated from distinct rows."""
+    # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
+    # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
+    # and in centimetres count as one column.
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     codes = [pd.factorize(cells, use_na_sentinel=False)[0] for _, cells in frame.items()]
@@ -310,7 +309,7 @@ FEWEST_EQUAL, FIRST = 20, 16
 
 
 def warn_of_target(table: Table, target: Target, soft: bool) -> None:
-    """Warn of columns that equal the labels, a class "", and classes without rows unless the labels are soft."""
+    """Warn of columns that equal the labels, and of classes that are blank or have no rows."""
     seen = set(target.classes.tolist())
     if blank := [label for label in seen if isinstance(label, str) and not label.strip()]:
         warn(f"{blank[0]!r} is a class of y: write None for rows without a label")

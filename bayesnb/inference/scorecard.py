@@ -134,7 +134,7 @@ class Scorecard:
 
     @property
     def _apart(self) -> int:
-        """1 if the model is overconfident, -1 if underconfident, otherwise 0."""
+        # 1 if the model is overconfident, -1 if underconfident, otherwise 0.
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return self._unexpected_loss or int(claimed > upper + SMALL) - int(claimed < lower - SMALL)
 

@@ -28,11 +28,14 @@ from bayesnb.model.naive_bayes import USE_DRAWS
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import Cure, RefusedError
+from bayesnb.wording import Cure, RefusedError, Spelled
 
 type Given = Literal["row", "data"]
 
 type Drawn = Parameters | DrawnDependence | DrawnForests
+
+
+PREDICTIVE = Spelled('ask classifier_.with_estimate("predictive")', "fit the model with --estimate predictive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +111,10 @@ class Believed:
 
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
         if self.plug_in is not None:
-            raise ValueError(
-                f'{reason}, and estimate="{self.estimate}" plugs them in: ask '
-                f'classifier_.with_estimate("predictive"){otherwise}'
-            )
+            raise RefusedError(
+                "{reason}, and {estimate} plugs them in: {cure}{otherwise}",
+                reason=reason, estimate=Cure("estimate", self.estimate), cure=PREDICTIVE, otherwise=otherwise,
+            )  # fmt: skip
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.families.conjugate import Conjugate
+from bayesnb.inference.believed import PREDICTIVE
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
 from bayesnb.inference.sample import rows_to_ask
@@ -31,6 +32,7 @@ from bayesnb.priors import (
     NormalWishart,
     Prior,
 )
+from bayesnb.wording import Cure, RefusedError
 
 type Scaling = Literal["density", "rows"]
 
@@ -289,7 +291,9 @@ def sensitivity(
     classifier.believed.require_naive("the exponents were learned under these priors and would change with them")
     rule = estimate_rule(classifier.estimate)
     if rule.flat:
-        raise ValueError(f'estimate="{classifier.estimate}" has no prior; ask classifier_.with_estimate("predictive")')
+        raise RefusedError(
+            "{estimate} has no prior: {cure}", estimate=Cure("estimate", classifier.estimate), cure=PREDICTIVE
+        )
     data, n, index = rows_to_ask(classifier, X, ROWS)
     change, evidence = changes(classifier.posterior, data, n, rule, scaling)
     if by == "row":

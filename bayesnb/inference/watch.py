@@ -477,8 +477,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched, other columns of numbers only if learned rows are given. Without learned rows, a column that is
-    wrongly modelled as Normal eventually raises an alarm. Of the n learned rows of each class, √n are set aside to find
-    levels that no column type or family declares. Levels absent from the set-aside rows, including new levels, are
+    wrongly modelled as Normal eventually raises an alarm. In each class, √n of the n learned rows are set aside to
+    find levels that no column type or family declares. Levels absent from the set-aside rows, including new levels, are
     merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.cli import options
-from bayesnb.cli.printing import print_answer, print_command
+from bayesnb.cli import options, printing
 from bayesnb.cli.rows import asked_rows, frame_of
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted
@@ -123,9 +122,9 @@ def compare(
 
     if left_out and layout == "table":
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
-    print_answer(layout, document, compared.table, screen)
+    printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
-        print_command(command)
+        printing.print_command(command)
     return 0 if roads is None else roads["exit"]
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli import options
-from bayesnb.cli.outputs import is_model, require_output, same_place
+from bayesnb.cli import options, outputs
 from bayesnb.cli.rows import load_model, read_model, save_model
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import opened, opened_for, with_dependence
@@ -39,7 +38,7 @@ def fit(
     from bayesnb.learned import Learned, believed
     from bayesnb.report.parts import count_of
 
-    require_output(output, "model", [data], is_model, force)
+    outputs.require_output(output, "model", [data], outputs.is_model, force)
     parameters = settings.parameters()
     table = opened(data, format, settings, () if target is None else (target,))
     target = table.target_of(target)
@@ -146,9 +145,9 @@ def _changed(
     from bayesnb import learning
     from bayesnb.modelfile.document import ModelChangedError
 
-    in_place = same_place(output, model)
+    in_place = outputs.same_place(output, model)
     if not in_place:
-        require_output(output, "model", (model, data), is_model, force)
+        outputs.require_output(output, "model", (model, data), outputs.is_model, force)
     for left in range(TRIES, 0, -1):
         parameters, before, read = read_model(model)
         label = before.target if target is None else target
@@ -189,7 +188,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
-    require_output(output, "model", models, is_model, force)
+    outputs.require_output(output, "model", models, outputs.is_model, force)
     parameters, clf, _ = read_model(models[0])
     for other in models[1:]:
         try:

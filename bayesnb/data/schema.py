@@ -15,11 +15,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data import inferring
+from bayesnb.data import inferring, readers
 from bayesnb.data.columns import Names
-from bayesnb.data.csv_reader import Format
 from bayesnb.data.encoders import Feature, Origin, UnseenPolicy, encode
-from bayesnb.data.readers import Source
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
@@ -106,7 +104,7 @@ class Schema:
     def decimals(self) -> dict[str, Any]:
         return {str(name): own.decimal for name, own in self.readings.items() if isinstance(own, OfNumbers)}
 
-    def format(self, format: Format) -> Format:
+    def format(self, format: readers.Format) -> readers.Format:
         """How to read a file: columns that were learned as text are text."""
         values = chain.from_iterable(feature.values.items() for feature in self.features.values())
         text = [name for name, levels in values if levels and all(isinstance(level, str) for level in levels)]
@@ -114,8 +112,8 @@ class Schema:
         return replace(format, text=(*map(str, [*text, *self.readings]),), decimals=self.decimals)
 
     def source(self, X: Any) -> Any:
-        path = isinstance(X, str | os.PathLike) and not isinstance(X, Source)
-        return Source(X, self.format(Format())) if path else X
+        path = isinstance(X, str | os.PathLike) and not isinstance(X, readers.Source)
+        return readers.Source(X, self.format(readers.Format())) if path else X
 
     @property
     def dates(self) -> dict[Any, Date]:

@@ -138,7 +138,7 @@ def number_in(text: str) -> str:
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Exchange points and commas in the number of a text, if ``decimal`` may be its decimal mark."""
+    """Exchange points and commas in a number whose decimal mark may be ``decimal``."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text

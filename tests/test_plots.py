@@ -499,3 +499,19 @@ def test_no_name_is_cut_off_by_the_edge_of_a_figure(few_drawn_labels):
     figures |= {name: plots.prior_posterior(tree, name) for name in map(str, tree.posterior.data_vars)}
     outside = {name: found for name, figure in figures.items() if (found := texts_outside(figure))}
     assert not outside
+
+
+def test_regions_of_a_column_that_is_read_as_numbers_and_the_worth_of_rows_with_an_infinite_regret():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 40)
+    X = pd.DataFrame(
+        {"off": [f"{k} %" for k in rng.integers(1, 30, 80)], "x": rng.normal(y == "b"), "c": list("uv") * 40}
+    )
+    clf = BayesianNB(random_state=0).fit(X, y)
+    figure = nb.plots.decision_regions(clf, X, y, ("off", "x"))
+    assert sum(len(points.get_offsets()) for points in figure.axes[0].collections[-2:]) == 80
+    found = nb.design.worth_of_rows(clf, [0, 40], draws=20)
+    found["regret of mle"], found["regret of map"] = np.inf, 0.01
+    left, right = nb.plots.worth_of_rows(found).axes[:2]
+    assert right.get_title() == "plug-ins; infinite: MLE"
+    assert left.get_ylim()[1] > found["upper"].max()

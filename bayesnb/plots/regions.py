@@ -71,6 +71,7 @@ def decision_regions(
     names = _real_columns(clf, features)
     table = Table.of(X)
     table = table if table.named else replace(table, names=clf.classifier_.schema.names)
+    table = clf.classifier_.schema.through(table)
     codes = codes_of(clf.classes_, np.asarray(y))
     if len(codes) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(codes)}")

@@ -181,17 +181,20 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
         left.fill_between(rows, found["lower"], found["upper"], color=panels.FOR, alpha=0.18, lw=0)
     left.plot(rows, found["loss"], "o-", color=panels.FOR, ms=4)
     left.set(
-        xscale="log", xlabel="rows learned", ylabel="loss of a row", ylim=(0, None),
+        xscale="log", xlabel="rows learned", ylabel="loss of a row",
+        ylim=(0, 1.1 * found["upper" if banded else "loss"].max()),
         title="full Bayes" + f", with the {found.attrs['prob']:.0%} band" * banded,
     )  # fmt: skip
-    entries = []
+    entries, infinite = [], []
     for k, estimate in enumerate(name for name in ESTIMATES if f"regret of {name}" in found):
         regret, colour = found[f"regret of {estimate}"], panels.colours_of(4)[k + 1]
+        infinite += [ESTIMATES[estimate].label] * bool(np.isinf(regret).any())
         if (regret[np.isfinite(regret)] > 0).any():
             right.plot(rows, regret, color=colour, marker=panels.marker_of(k), ms=5)
             entries.append((ESTIMATES[estimate].label, colour, panels.marker_of(k)))
     right.axhline(found.attrs["bound"], color="0.6", lw=1, ls="--")
-    right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="regret beside full Bayes", title="plug-ins")
+    right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="regret beside full Bayes")
+    right.set_title("plug-ins" + (f"; infinite: {', '.join(infinite)}" if infinite else ""))
     for axes in (left, right):
         axes.minorticks_off()
         axes.set_xticks(rows, [f"{n:,.0f}" for n in rows])

@@ -155,7 +155,7 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose variables in the posterior group of ``tree`` (Vehtari et al. 2021); ``names`` selects some."""
+        """Diagnose variables in the posterior group of ``tree`` (Vehtari et al. 2021): all, or ``names``."""
         import arviz as az
 
         posterior = tree["posterior"].dataset

@@ -295,7 +295,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             learned by EM, in memory. Soft labels (only for tables in memory) are class probabilities or counts per row:
             a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
-            Nonnegative frequency weights, such as how often each row of a table of counts occurred.
+            Nonnegative frequency weights, such as the number of times that each distinct row occurred.
 
         Warns
         -----
@@ -365,8 +365,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
         is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
-        the level, or the ``dependence`` of the model counts rows per level. A Gaussian column stays Gaussian if all its
-        numbers other than 0/1 are forgotten.
+        the level, or the ``dependence`` of the model counts rows per level. A Gaussian column stays Gaussian even if
+        only its numbers 0 and 1 remain.
 
         Raises
         ------
@@ -476,7 +476,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            If, without ``X``, a prior is scaled to data or a column has unknown levels.
+            If ``X`` is missing but needed: to scale a prior, or for a column's levels.
 
         Examples
         --------
@@ -581,7 +581,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """For an attribute of another library, raise an error that names the counterpart in this package."""
+            """Raise an error for an attribute of another library; name the counterpart in this package."""
             cure = THEIRS.get(name)
             if cure is None and (asked := QUESTIONS.get(name)):
                 cure = f"bayesnb.{asked.module}.{name}(clf, ...)"

@@ -172,7 +172,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Add recommended families, spelled as on the command line, to ``given``; families already there stay."""
+    """Return ``given`` plus recommended families, spelled as on the command line; families in ``given`` stay."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:
@@ -308,8 +308,8 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. Categorical types declare the levels of the
-    columns ``declares``.
+    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. Columns in ``declares`` have levels declared
+    by categorical types.
     """
     for name, cells in frame.items():
         if cells.dtype == object and any(type(value).__hash__ is None for value in cells):

@@ -80,7 +80,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column one family, chosen by its values in both sets of rows."""
+        """Choose one family per column, by the column's values in ``self`` and ``other``."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         return alike(self, other)

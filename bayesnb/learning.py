@@ -61,7 +61,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 def _of_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Learned, TrainingRows, dict[str, Any]]:
-    """Learn from a table in memory; return also its rows and further fields of the classifier."""
+    """Learn from a table in memory; also return its rows and further fields of the classifier."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
     others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
@@ -110,7 +110,7 @@ def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:
-    """Learn from a table that is read in parts; return also the rows for the exponents, if there are any."""
+    """Learn from a table that is read in parts; also return any rows for the exponents."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return Learned.of(settings, None, engines.summary(settings, X, y, sample_weight)), None
@@ -142,8 +142,8 @@ def with_rows(
 ) -> Classifier:  # fmt: skip
     """The classifier after learning further rows.
 
-    The first rows determine the exponents and the cells of the terms. Later rows are counted in the same cells, and the
-    exponents stay fixed.
+    The first rows determine the exponents and the cells that are counted. Later rows are counted in the same cells, and
+    the exponents stay fixed.
     """
     from sklearn.utils import column_or_1d
 

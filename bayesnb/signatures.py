@@ -14,7 +14,7 @@ HEADING = "Parameters\n----------\n"
 
 
 def kind_of(function: Callable, name: str) -> Any:
-    """The type of a parameter; ``None`` if it uses names that exist only for type checkers."""
+    """A parameter's type; ``None`` if the type uses names that exist only for type checkers."""
     inner = inspect.unwrap(function)
     stated = type("Stated", (), {"__annotations__": {name: inspect.signature(function).parameters[name].annotation}})
     try:
@@ -34,7 +34,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 def require_known(
     owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
 ) -> None:
-    """Raise ``TypeError`` if ``function`` lacks a ``given`` parameter; ``cure`` says what to write."""
+    """Raise ``TypeError`` unless ``function`` has all parameters in ``given``; ``cure`` writes the advice."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind == each.VAR_KEYWORD for each in parameters):
         return
@@ -46,7 +46,7 @@ def require_known(
 
 
 def choices(function: Callable, name: str) -> tuple[Any, ...]:
-    """The allowed values of a parameter whose type is a Literal, with ``None`` if it is optional."""
+    """The allowed values of a parameter of a Literal type, including ``None`` if optional."""
     kinds = members(kind_of(function, name))
     if not any(get_origin(kind) is Literal for kind in kinds):
         return ()

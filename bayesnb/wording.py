@@ -247,7 +247,7 @@ class TableRemark(UserWarning):
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's code."""
+    """Warn, giving the line of the user's code."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
@@ -294,7 +294,7 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def require_whole(least: int, **values: Any) -> None:
-    """Raise ``ValueError`` if a value is not a whole number of at least ``least``."""
+    """Raise ``ValueError`` unless each value is a whole number, ``least`` or more."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
@@ -304,7 +304,7 @@ UNFITTED = "columns that were not fitted are ignored: "
 
 
 def some(names: Iterable[Any], most: int = 12) -> str:
-    """The first ``most`` of ``names``, and how many remain."""
+    """Write the first ``most`` names, and how many remain."""
     every = list(names)
     return f"{every[:most]}" + f" and {len(every) - most:,} more" * (len(every) > most)
 

@@ -116,10 +116,10 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    Without a dependence, the result is as if the model had learned all rows from the start. With a dependence, its
-    exponents, cells and members' weights stay as they were learned. The old file stays until the new file is complete.
-    If another process changes the file meanwhile, the rows are added to the changed model; rows from stdin cannot be
-    read again, so the command then fails and writes nothing.
+    Without a dependence, the result is as if the model had learned all rows from the start. A dependence keeps its
+    learned exponents, cells and weights of models. The old file stays until the new file is complete. If another
+    process changes the file meanwhile, the rows are added to the changed model; with rows from stdin, which cannot be
+    read again, the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -128,8 +128,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    Without a dependence, the result is as if the model had never learned these rows. With a dependence, its exponents,
-    cells and members' weights stay as they were learned, also from these rows.
+    Without a dependence, the result is as if the model had never learned these rows. A dependence keeps its exponents,
+    cells and weights of models, which were learned from these rows too.
     """
     return _changed("without_rows", model, rows, **given)
 

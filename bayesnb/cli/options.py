@@ -275,8 +275,8 @@ def command(
 
     ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` lists functions, such as
     "module:function", that define options missing from ``OPTIONS``. ``epilog`` defaults to text about the last
-    argument. If the function has a ``**`` parameter, ``names`` lists its options. ``variants`` maps parameters to keys
-    of ``OPTIONS``; the default key is the parameter's name.
+    argument. ``names`` lists the options of a function with a ``**`` parameter. ``variants`` maps parameters to keys of
+    ``OPTIONS``; the default key is the parameter's name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

@@ -153,7 +153,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open the embedded data set ``data``, otherwise the path. Paths must exist or contain a dot or slash.
+    """Open ``data``: an embedded data set, otherwise a path. Paths must exist or contain a dot or slash.
 
     Columns named in ``settings`` must exist. ``names`` are column names that identify a line as the header.
     """

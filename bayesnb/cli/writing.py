@@ -146,7 +146,7 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """A mask of the drawn rows: in each class, the ``share`` with the smallest content hashes.
+    """Mask of the drawn rows: in each class, the fraction ``share`` with the smallest content hashes.
 
     Equal rows are numbered, and the numbers are hashed too.
     """

@@ -59,7 +59,7 @@ class Format:
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In columns of
-        numbers, such texts are still missing values.
+        numbers, ``keep_na`` texts are still missing values.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str
@@ -89,9 +89,9 @@ class CsvLayout:
 
     ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` holds the
     types that fit all cells of each column in this file. ``kinds`` are the types chosen for all files: "empty",
-    "integer", "real", "boolean" or "text". ``gaps`` counts the texts of missing values in each numeric column.
-    ``marks`` holds the decimal mark of each column, "" for a column without decimal marks. ``rewritten`` holds the
-    marks that differ from ``Format.decimals``.
+    "integer", "real", "boolean" or "text". ``gaps`` counts each text that means missing, per numeric column. ``marks``
+    holds the decimal mark of each column, "" for a column without decimal marks. ``rewritten`` holds decimal marks that
+    differ from ``Format.decimals``.
     """
 
     name: str

@@ -118,7 +118,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
     ``columns`` holds the name and dtype of each column that ``score`` returns. The returned frames begin with the
-    columns ``keep`` of the table.
+    table's columns named in ``keep``.
     """
     match engine_of(source):
         case "dask":

@@ -1,4 +1,4 @@
-"""How adding rows, parts or models, or forgetting rows, changes a schema."""
+"""Adapt schemas to added rows, parts or models, and to forgotten rows."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two bags; ``ValueError`` if fixed or selected vocabularies differ."""
+    """Unite the vocabularies of two features; ``ValueError`` if fixed or selected vocabularies differ."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

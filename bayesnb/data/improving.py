@@ -1,4 +1,4 @@
-"""Readings of a column, and differences and ratios of two columns, that improve the predictions of naive Bayes."""
+"""What improves naive Bayes: readings of a column, and differences and ratios of two columns."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The levels of a column of whole numbers if, used alone, it predicts the class best as ordered levels.
+    """Levels of a whole-number column, if the column alone predicts the class best as ordered levels.
 
     ``docs/how-to/choose-a-family.md`` describes the comparison.
     """
@@ -183,9 +183,9 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """How much better each family predicts the class from the column alone than a Gaussian does, in nats.
+    """How much better than a Gaussian each family predicts the class from the column alone, in nats.
 
-    Gains of up to 3 nats are 0.
+    Gains from -3 to 3 become 0.
     """
     held, known = _labelled(held, labels)
     if known is None:

@@ -50,8 +50,8 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 class Sheet:
     """A sheet of an Excel file.
 
-    ``text`` is a CSV file with the cells. ``others`` names the other sheets, and ``hidden`` the hidden sheets before
-    this sheet. ``titles`` counts the rows above the header, and ``empty`` the formulas without a stored value.
+    ``text`` is a CSV file with the cells. ``others`` names the other sheets; ``hidden`` names hidden sheets before this
+    sheet. ``titles`` counts the rows above the header; ``empty`` counts formulas without a stored value.
     """
 
     name: str
@@ -333,7 +333,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write typed numbers with the decimal mark of the texts beside them, otherwise a point."""
+    """Write numeric cells with the decimal mark of the column's texts, otherwise with a point."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column

@@ -446,8 +446,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in the ``zone``, the time zone of the first learned column by default, or in that of a
-    text. Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
+    Month, weekday and hour are in the time zone that a text states, otherwise in ``zone``, by default that of the first
+    learned column. Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
     --------
@@ -521,7 +521,7 @@ class Date(Reading):
         return [None if np.isnan(cell) else self._text(cell) for cell in cells]
 
     def rounded(self, cells: Any, fine: bool) -> Any:
-        """Round elapsed time to days, or to minutes if ``fine`` or for times of day."""
+        """Round elapsed time to days; with ``fine``, or for times of day, to minutes."""
         unit = 60 if self.format == "time" else 1440 if fine else 1
         return (cells * unit).round() / unit
 
@@ -700,7 +700,7 @@ MOST_OPTIONS = 64
 
 @dataclass(frozen=True)
 class Choices(Reading):
-    """A column whose cells list several choices, such as "email; phone", read as one column of 0 and 1 per option.
+    """A column whose cells list options, such as "email; phone", read as one column of 0 and 1 per option.
 
     By default, a text column is read as ``Choices`` if ``;``, ``|``, ``,`` or a line break separates its options. Most
     options must occur in several cells, and the number of options per cell must vary. The feature columns are called
@@ -709,7 +709,7 @@ class Choices(Reading):
     Parameters
     ----------
     separator : str, optional
-        The text between two choices; inferred from the cells by default.
+        The text between two options; inferred from the cells by default.
     options : sequence of str, optional
         The options; by default the options in the rows of the first fit. Other options are ignored.
 
@@ -1028,7 +1028,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The readings with one unit and decimal mark that fit the numbers among some levels; and the other texts."""
+    """The ``Number`` readings that fit all numbers among the levels, and the list of other texts."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
@@ -1043,7 +1043,7 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """The non-numeric texts, if few; among whole numbers as text, all must be markers."""
+    """Non-numeric texts, if few; among whole numbers as text, only if all are markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -1,4 +1,4 @@
-"""Rows to learn or to unlearn."""
+"""Rows to learn or to forget."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. ``weight``, (row,), are the row weights. If ``readings`` are
+        The settings are as in :class:`bayesnb.BayesianNB`. ``weight`` (row,) holds the row weights. If ``readings`` are
         given, they have already been applied to ``table`` and ``features``.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
@@ -89,7 +89,7 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def missing(self, data: Data) -> dict[Any, Array]:
-        """Whether each cell is missing, (row, column), by feature except bags of words."""
+        """For each feature except bags of words, whether cells are missing, (row, column)."""
         # A table cell such as "<0.5" is not missing, although it has no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
@@ -105,7 +105,7 @@ class Schema:
         return {str(name): own.decimal for name, own in self.readings.items() if isinstance(own, OfNumbers)}
 
     def format(self, format: readers.Format) -> readers.Format:
-        """How to read a file: columns that were learned as text are text."""
+        """Settings for reading a file; columns learned as text are read as text."""
         values = chain.from_iterable(feature.values.items() for feature in self.features.values())
         text = [name for name, levels in values if levels and all(isinstance(level, str) for level in levels)]
         text += [feature.source[0] for feature in self.features.values() if feature.text is not None]
@@ -181,8 +181,8 @@ class Schema:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Otherwise, new levels are treated as unseen, and
-        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing", by default as
-        ``columns`` states.
+        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing"; the default depends on
+        ``self.columns``.
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
@@ -265,7 +265,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """A table with one row per feature. ``families`` are the families of the model, whose priors may be learned."""
+        """A table with one row per feature. ``families`` are the model's families, which may have learned priors."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

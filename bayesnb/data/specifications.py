@@ -452,7 +452,7 @@ def made(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a command-line specification; ``m`` is the number of imaginary rows for a ``Binned``."""
+    """Parse a command-line specification; a ``Binned`` is smoothed by ``m`` imaginary rows."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):

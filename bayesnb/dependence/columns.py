@@ -146,7 +146,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """The refinement of each column; real columns are refined ``depth`` times."""
+        """How each column is refined: real columns by ``depth`` successive halvings."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -184,7 +184,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether :meth:`of` could have made every cut."""
+        """Whether every cut could come from :meth:`of`."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -220,7 +220,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count the rows in the cells of pairs of columns at ``depth``."""
+        """Count rows per cell at ``depth``, for the column pairs in ``which``."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in slices(len(labels)) if which else ():
@@ -341,7 +341,7 @@ class Numbers:
         return sound and set(self.columns.tolist()) <= set(np.flatnonzero(grid.real).tolist())
 
     def standardized(self, grid: Grid, data: Data) -> Array:
-        """The standardized numbers of rows, (row, number); 0 if missing."""
+        """Standardized numbers of each row, (row, number); 0 if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
         found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
         return np.nan_to_num(np.stack(found, axis=1))
@@ -416,7 +416,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether there are no forests, or few columns with all their pairs counted."""
+        """Whether there are no forests, or all pairs of few columns are counted."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 

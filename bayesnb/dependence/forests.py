@@ -337,7 +337,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns use random numbers, which depends only on the content of the columns."""
+        """The order in which columns use random numbers; it depends only on the columns' content."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:

@@ -87,7 +87,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether the trees can divide columns with ``sizes`` cells, and every path ends."""
+        """Whether every path ends, and the trees can divide columns with ``sizes`` cells."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1

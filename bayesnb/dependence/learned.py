@@ -222,9 +222,9 @@ class DrawnDependence:
 
         If members are averaged, each draw comes from one learned member. Each draw's class probabilities, mixed with
         the class frequencies (weight π₀), are raised to ``power`` and normalized. The class frequencies are mixed in to
-        allow for wrong labels, not as an estimate of p(c | x). Every draw is mixed with the class frequencies. If,
-        instead, a fraction π₀ of the draws were replaced by the class frequencies, every interval with tail
-        probabilities below π₀ would include the class frequencies.
+        allow for wrong labels, not as an estimate of p(c | x). Every draw is mixed with the class frequencies.
+        Replacing a fraction π₀ of the draws by the class frequencies would extend every interval with tail
+        probabilities below π₀ to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset

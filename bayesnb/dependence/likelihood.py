@@ -2,9 +2,9 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
 the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
-each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes. They are
-indicators of cells (with offsets b_ck), standardized numbers (with slopes), and the constant 1 (with offsets b_c). So
-the model is multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is
+each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes. These covariates
+are indicators of cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). So the
+model is multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is
 concave.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
@@ -199,10 +199,10 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
     """Add the information about the deviations d to ``apart``, if all their covariates have the same value for all
-    classes. ``both``, (class, class, row), is the weight times p_c p_k, or the mean of this product.
+    classes. ``both``, (class, class, row), is the weight times p_c p_k, or its mean over parameters.
 
     A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
-    from the two other blocks. One matrix product of ``both`` and z_i z_j, j ≥ i, gives row i of all pairs' matrices.
+    from the two other blocks. One matrix product of ``both`` and z_i z_j, j ≥ i, gives row i of every pair's matrix.
     Most covariates are indicators, so only the rows in which covariate i is not 0 are multiplied.
     """
     width, every = alike.shape[1], np.arange(len(both))
@@ -222,7 +222,7 @@ def information_by_pairs(
     terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
     """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes. ``both``,
-    (class, class, row), is the weight times p_c p_k, or the mean of this product.
+    (class, class, row), is the weight times p_c p_k, or its mean over parameters.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
     is s_c - s_k. In z_c - z_k, the block for the deviations d_c holds the covariates of class c. Block d_k holds the

@@ -41,7 +41,7 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """The coarse cell, after ``steps`` refinements, that contains each finest cell."""
+        """The coarse cell (after ``steps`` refinements) of each finest cell."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -303,7 +303,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The sum over refinements. ``finer`` repeats the value of each cell for its next finer cells."""
+        """The sum over refinements. ``finer`` repeats each cell's value for the parts that one refinement makes."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:

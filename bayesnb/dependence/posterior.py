@@ -307,7 +307,7 @@ class LearnedExponents:
         return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
 
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
-        """Whether the exponents are those of ``groups``, of ``offsets`` cells, and of trees and numbers."""
+        """Whether the exponents match ``groups``, ``offsets`` (a number of cells), ``trees`` and ``numbers``."""
         layout = every = Layout.of(groups, n_classes, offsets)
         if self.spec.average:
             every = layout.wider(trees, numbers)

@@ -51,9 +51,9 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     TypeError
         If the classifier has no ``predict_proba``.
     ValueError
-        If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or a class has
-        fewer rows than there are folds. If "loo" is used with a classifier other than BayesianNB or with a
-        ``dependence`` that has exponents. A result of ``with_class_prior`` requires ``cv=None``.
+        If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if the folds
+        outnumber a class's rows. If "loo" is used with a classifier other than BayesianNB or with a ``dependence`` that
+        has exponents. A result of ``with_class_prior`` requires ``cv=None``.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

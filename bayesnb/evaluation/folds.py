@@ -156,7 +156,7 @@ def learned_or_unknown(clf: Any, target: Target) -> Target:
 
 
 def _on_new_rows(clf: Any) -> str:
-    """If the classifier is fitted, a hint for scoring new rows; otherwise no text."""
+    """A hint for scoring new rows if the classifier is fitted; otherwise no text."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

@@ -47,7 +47,7 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        An invertible function that transforms drawn rows before methods see them, for example repeats columns.
+        An invertible function that transforms drawn rows (for example repeats columns) before methods see them.
     true : bool
         Whether the naive Bayes assumption holds for the transformed rows.
     """
@@ -210,8 +210,8 @@ def yardstick(
     -------
     DataFrame ((world, method), ...)
         ``coverage``, ``width``, ``crps`` and ``distance``, each with its standard error over tables (``se_…``). The
-        other columns are ``level``, ``draws``, ``seconds`` and ``true``, which is True if naive Bayes is correct for
-        the tables. See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
+        other columns are ``level``, ``draws``, ``seconds`` and ``true`` (whether naive Bayes is correct for the
+        tables). See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
         posterior.
 
     Raises

@@ -35,7 +35,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers are outside the support; NaN is not."""
+        """Which numbers other than NaN are outside the support."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 

@@ -94,7 +94,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        """Add the cells at these rows and columns to the open model, one observation per cell.
+        """Add the cells at (``row``, ``column``) to the open model, one observation per cell.
 
         If all columns of a row share one θ, each observation is a whole row, and ``column`` is empty.
         """
@@ -447,8 +447,8 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """For each group of rows with equal missing columns, yield the row indices, the posterior of the columns without
-    missing cells, and the known cells.
+    """For each group of rows that lack the same columns, yield the row indices, the posterior of the other columns, and
+    the known cells.
     """
     for rows, columns in patterns(x):
         if columns is None:

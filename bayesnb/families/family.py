@@ -266,7 +266,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """Learn settings from the columns (row,) of the first table."""
+        """Learn settings from the first table's columns, arrays (row,)."""
         if not self.needs_rows:
             return self
         if not self.parts:

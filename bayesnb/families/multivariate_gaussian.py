@@ -175,7 +175,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row after its removal from ``believed``; new rows have ``weight`` 0.
+    """Each row's log predictive after removing the row from ``believed``; new rows have ``weight`` 0.
 
     ``squares`` holds the squared distances h, as computed by :func:`distances`. NaN if the posterior without the row is
     improper.

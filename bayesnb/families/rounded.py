@@ -183,7 +183,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
 
 def rounding(x: Array) -> tuple[float, float]:
-    """The rounding unit and the smallest number; (0, 0) if the numbers were not rounded.
+    """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
 
     The unit is the smallest distance between two different numbers, if all distances are multiples of it.
     """

@@ -121,7 +121,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw strata, (draw, row), with probability proportional to the density of the row within the stratum.
+        """Draw strata, (draw, row), with probability proportional to the stratum's share times the row's density in it.
 
         ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.
@@ -146,7 +146,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Yield parts of up to ``most`` draws.
+    """Yield parts of draws, ≤ ``most`` each.
 
     A part that is too large is sorted by the parameter with the largest sd, and halved.
     """

@@ -227,7 +227,7 @@ class Believed:
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        Further draws depend on ``seed``: (random seed, number of the batch ``drawn``).
+        ``seed``, for further draws, is (random seed, number of the batch ``drawn``).
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)
@@ -279,7 +279,7 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise if the estimate uses no priors: the likelihood of exponents may have no maximum."""
+    """Raise an error if ``estimate`` ignores priors: the likelihood of exponents may have no maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class, the number of known rows that conform less, and the number of ties.
+    """For each new row and class, the numbers of known rows that conform less and equally well.
 
     All arrays are (new row, class).
     """

@@ -423,7 +423,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable at the upper bound of its concentration and the lower bounds of all others."""
+    """A level is most probable at the upper bound of its concentration and lower bounds of all other concentrations."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

@@ -35,7 +35,7 @@ class Patterns:
 
     ``agrees`` (pattern, column) is 1 if the cell equals the cell of the predicted row. ``present`` (pattern, column) is
     1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
-    the cells that agree, ``total`` (column,) the cells that are not missing; both include the prior concentrations.
+    agreeing cells, and ``total`` (column,) counts cells that are not missing; both include the prior concentrations.
     ``log_class(k)`` is the term of the class probability after k rows were removed.
     """
 

@@ -236,7 +236,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """Number of further rows that reduces a regret to ``bound``; infinity if ``sizes[-1]`` is too few."""
+    """How many further rows reduce a regret to ``bound``; infinity if ``sizes[-1]`` rows are too few."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     above = np.flatnonzero(~(regret <= bound))

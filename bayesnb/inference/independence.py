@@ -73,7 +73,7 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large; 1 if they are not."""
+        """The factor by which log-odds of naive Bayes are too large, below 1 if too small; 1 without evidence."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0

@@ -130,7 +130,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Posterior draws conditioned on ``given``, and whether to replace them by the saddlepoint formula."""
+    """Posterior draws for the option ``given``, and whether to use the saddlepoint formula instead."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -49,7 +49,7 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        If importance weights are unreliable, sample the feature again without the row. For each such row, sampling
+        Sample a feature again without each row that has unreliable importance weights. For each such row, sampling
         again takes as long as fitting the column.
 
     Returns
@@ -120,7 +120,7 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Scores of the learned rows, or of a random sample of 2,000 learned rows. Each row is predicted without its label.
 
-    If a model average's held-out predictions cover all rows, these are scored, as in ``compare``. With any other
+    A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
     dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
 
     Returns

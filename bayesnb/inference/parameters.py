@@ -69,7 +69,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Map squares and products of columns to weights, (class,), unless all zero."""
+    """Weights, (class,), of squares and products of columns, except all-zero weights."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
@@ -103,9 +103,9 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    The parameters are probabilities of levels; "mean" and "sd" of real numbers; and "rate" of counts. The tables hold
-    the values of the chosen estimate, or the posterior means for "predictive". With a dependence, the entry
-    "(exponents)" holds ``exponents_``.
+    Levels have probabilities, real numbers have a "mean" and "sd", and counts have a "rate". The tables hold the values
+    of the chosen estimate, or the posterior means for "predictive". With a dependence, the entry "(exponents)" holds
+    ``exponents_``.
 
     Examples
     --------

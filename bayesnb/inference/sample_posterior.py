@@ -46,8 +46,8 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Draws per chain, and chains; by default 1000 and 4, or fewer if a sampled feature has fewer. If you request more
-        than a sampled feature has, its draws are resampled.
+        Draws per chain, and chains; by default 1000 and 4, or a sampled feature's numbers if smaller. If a sampled
+        feature has fewer draws than requested, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
@@ -62,10 +62,10 @@ def sample_posterior(
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
-        "parameters" draws the parameters of the columns and classes. The tree describes naive Bayes even with a
-        dependence, as ``attrs["note"]`` then states. "exponents" draws the exponents given the leave-one-out terms of
-        the learned rows: pass these rows as X, y and ``sample_weight``. For exponents, "exact" uses a Normal
-        approximation, or slice sampling if it is inaccurate; "nuts" uses the model of :meth:`to_pymc`.
+        "parameters" draws the parameters of the columns and classes. With a dependence, the tree still describes naive
+        Bayes, as ``attrs["note"]`` states. "exponents" draws the exponents given the leave-one-out terms of the learned
+        rows: pass these rows as X, y and ``sample_weight``. For exponents, "exact" uses a Normal approximation if
+        accurate, otherwise slice sampling; "nuts" uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only with ``stage="exponents"``.
     **arguments
@@ -91,8 +91,7 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
-        If the chains of a sampled feature did not converge, or if rows are given without the dependence of the
-        classifier.
+        If the chains of a sampled feature did not converge, or if a tree with rows omits the classifier's dependence.
 
     Examples
     --------

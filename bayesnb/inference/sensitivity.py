@@ -150,7 +150,7 @@ class Factor:
 
     @property
     def flat(self) -> bool:
-        """Whether every power of the prior is the prior itself."""
+        """Whether no power changes the prior."""
         twice = powered(self.prior, min(1.01, 0.5 + largest_power(self.prior, self.scaling) / 2), self.scaling)
         return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
 
@@ -254,8 +254,8 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. Each predicted row gives its largest change of a class probability: ``mean`` and ``largest`` are
-        over these rows. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
+        ``likelihood``. ``mean`` and ``largest`` summarize, over the predicted rows, each row's largest change of a
+        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
         ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
         values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
         log2 of the power, at power 1.

@@ -39,7 +39,7 @@ class Dialect:
         SQL condition: the cell {c} of a numeric or text column is not missing. Such a cell is invalid if ``number`` or
         ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
-        Names with equal results denote one column of the database.
+        Equal for names that denote the same database column.
     pseudo : tuple of str
         Names that the database accepts even if there is no column of that name.
     """
@@ -317,7 +317,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` if the database equates two names, or if a name is a pseudo-column."""
+        """Raise ``ValueError`` if two names are equal in the database, or one is a pseudo-column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

@@ -49,9 +49,9 @@ def to_pymc(
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
-        * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells. Any
-          variable that holds something else has a name like ``x_… is 0``. ``pymc.sample_posterior_predictive`` draws
-          cells given the class, and ``y`` from π alone.
+        * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells.
+          Variables that hold other values than cells have names like ``x_… is 0``. ``pymc.sample_posterior_predictive``
+          draws cells given the class, and ``y`` from π alone.
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}
@@ -64,7 +64,7 @@ def to_pymc(
     Warns
     -----
     UserWarning
-        If rows are observed without the dependence of the classifier.
+        If the model observes rows but omits the classifier's dependence.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Reader(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given these counts, every row is equally likely to be the last one.
+    """Counts of levels. Given the counts, every row is equally likely to be the last one.
 
     ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """

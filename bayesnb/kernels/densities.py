@@ -40,7 +40,7 @@ class Students:
     z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
     the run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded
     with
-    0. ``in_order`` holds the fields ``location``, ``low``, ``scale`` and ``top`` of the sorted columns.
+    zeros. ``in_order`` holds the fields ``location``, ``low``, ``scale`` and ``top`` of the sorted columns.
     """
 
     location: Array

@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether :func:`extremes` is true for any cell, or, unless ``signed``, any cell is negative or NaN."""
+    """Whether any cell is extreme (:func:`extremes`) or, unless ``signed``, negative or NaN."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())

@@ -38,7 +38,7 @@ def products(x: Any, table: Array) -> Array:
 
 @loop
 def lanes(c: int, last: int) -> tuple[int, int, int, int]:
-    """Columns ``c`` to ``c + 3``, which loops add at once; numbers above ``last`` become ``last``."""
+    """Indices ``c`` to ``c + 3`` of columns that loops add at once, limited to ``last``."""
     return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
 
 

@@ -34,9 +34,9 @@ def grow(
     hashes of the rows break the tie.
 
     A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. The column is
-    also skipped if two middle cuts are equally close to its centre and the row keys left and right of these cuts have
-    equal sums. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend on
-    names or sign.
+    also skipped if two middle cuts are equally close to its centre, and the sums of row keys on their two sides are
+    equal. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend on names
+    or sign.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class NaiveBayes:
     label : Dirichlet, FixedProbabilities or WithUnknown
         Prior of the class probabilities.
     columns : {name: column names}, optional
-        For features with several columns.
+        The columns of multi-column features.
     unknown : label, optional
         The class that stands for all classes without rows.
 
@@ -475,8 +475,8 @@ class Posterior:
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
         """Draws of ln π, (draw, row, class), up to a term shared by all classes.
 
-        ``chosen``, (draw, row), holds one class per draw and row. The draws are conditioned on the data and on one more
-        row of this class.
+        ``chosen``, (draw, row), holds one class per draw and row. The draws are conditioned on the data and one more
+        row of the chosen class.
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
         counted = self.label.log_counted(drawn.log_pi, common.generator(1))

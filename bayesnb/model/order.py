@@ -173,7 +173,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each cell, hash the sum of all lower cells and the sum of all higher cells.
+    """For each entry of ``sums``, hash the sum before it and the sum after it.
 
     The hash is symmetric in the two sums.
     """

@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """A part of each feature. Parts of a stack stay joined until one is looked up.
+    """One part for each feature. Parts of a stack stay joined until one is looked up.
 
     ``stack`` gives each feature's key in ``joined``; ``cuts`` gives the feature's columns there.
     """
@@ -54,7 +54,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """The results of :func:`each`, by feature. ``like`` has equally many columns per feature."""
+    """The results of :func:`each`, by feature. ``like`` gives each feature's number of columns."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -122,8 +122,8 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each stack, yield the names of its features and ``ask(family, *parts)``. One part comes from each mapping in
-    ``Stack.known``, then one from each in ``given``. A part holds the features' values, concatenated along the column
+    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` holds one part from each
+    mapping in ``Stack.known``, then in ``given``. A part holds the features' values, concatenated along the column
     axis.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.

@@ -112,8 +112,8 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To reproduce the numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. With R's default
-    threshold of 0.001, the probabilities differ from R's for rows with a level that is unseen in a class, or with a
+    To reproduce the numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. With the default
+    threshold of 0.001, R gives different probabilities for rows with a level that is unseen in a class, or with a
     density that underflows to 0.
 
     In R, convert text to factors; otherwise, ``laplace`` gives probabilities that sum to more than 1.
@@ -237,8 +237,8 @@ def weka() -> BayesianNB:
     Notes
     -----
     In Weka, no factor of a probability is below 1e-75. A difference of two distribution functions loses digits if both
-    are nearly 1. So results may differ for a value that lies more than about 6 standard deviations above, or more than
-    about 18 below, the mean of every class. Weka's options ``-K`` and ``-D`` have no counterpart.
+    are nearly 1. So results may differ for a value more than about 6 standard deviations above every class mean, or
+    more than about 18 below every class mean. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and which half (0 or 1) of each holds the cell: two arrays (..., depth)."""
+    """The nodes above each cell, and each node's half (0 or 1) holding the cell: two arrays (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,7 +62,7 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near``, (..., node), is each node's log evidence if the node stops; ``own``, if the node splits. ``near`` and
+    Each node's log evidence is ``near``, (..., node), if the node stops, ``own`` if the node splits. ``near`` and
     ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with
     one node per depth.
 

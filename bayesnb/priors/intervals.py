@@ -80,7 +80,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes. Return the node below and its distance in steps, both (draw,)."""
+    """Draw positions between nodes. Return lower nodes, and positions' distances from these in steps, (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -198,7 +198,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, after the interval at ``centre`` gains rows of weight ``more``."""
+    """Integration nodes of one class and column, with weight ``more`` added to the interval at ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -484,7 +484,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """Without learned rows, ``along`` is undefined for t below this value."""
+        """The t below which ``along`` is undefined without learned rows."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -65,7 +65,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """Sentences, each with the title of the section that has details, or None if no section does."""
+    """Sentences, each with the title of the section that has details, if any, otherwise None."""
 
     items: Sequence[tuple[Sentence, str | None]]
 

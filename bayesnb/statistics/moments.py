@@ -7,8 +7,8 @@ scatter of a set of rows:
 
 Each number is stored as two floats (see ``two_floats``). If a row lies k standard deviations from the mean, unlearning
 it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the
-row is within about 1e10 √n standard deviations of the mean. With plain floats, the limit is 3e3 √n. Every statistic
-stores a bound on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
+row is within about 1e10 √n standard deviations of the mean. Plain floats allow only 3e3 √n standard deviations. Every
+statistic stores a bound on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
 from __future__ import annotations

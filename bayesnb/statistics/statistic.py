@@ -219,7 +219,7 @@ class Statistic(ABC):
         return replace(self, **taken)
 
     def columns(self, index: Sequence[int]) -> Self:
-        """Select columns by position. Bags of words do not support selection."""
+        """Select columns by position. Bags of words cannot select columns."""
         each = {f.name: getattr(self, f.name) for f in fields(self)}
         arrays = {name: value[:, list(index)] for name, value in each.items() if isinstance(value, np.ndarray)}
         names = {name: tuple(each[name][k] for k in index) for name in each.keys() - arrays.keys()}
@@ -257,7 +257,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights that are only rounding errors to 0; keep positive whole numbers.
+    """Set weights to 0 if only rounding errors remain; keep positive whole numbers.
 
     ``whole`` are the weights before rows were removed.
     """

@@ -675,7 +675,10 @@ def _numbers(
             said = "{share} are {value}{more}: if it means missing, {na}"
             said = Message(said, share=_percent(share), value=value, na=missing_in(name, value, False),
                            more=", far more than any value near it" * (not far))  # fmt: skip
-            yield Remark(name, said, far, option=("--na", f"{name}={value}") if far else None)
+            # The last of many neighbouring values may be a top code, such as "99 or older".
+            inner = others[(others < value) == (value > others.median())]
+            alone = inner[(inner - value).abs() <= 5].nunique() < 3
+            yield Remark(name, said, far, option=("--na", f"{name}={value}") if far or alone else None)
         if far:
             return
     if apart := _apart(held):

@@ -59,8 +59,8 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
         # They are told families: those that they are made of by default.
         parts = {"Hurdle": "log-normal", "Mixture": "gaussian,polya-tree"}[kind]
         said = dict.fromkeys(X, parts)
-    if kind == "Rounded":
-        # It is told the unit.
+    if kind in ("Rounded", "GammaKnownShape", "GaussianKnownVariance"):
+        # They are told a number.
         said = dict.fromkeys(X, "1")
     options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
     alone = ("--dependence", "none")

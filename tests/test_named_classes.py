@@ -68,6 +68,7 @@ PAIRS = [(named, "partial_fit twice") for named in NAMED] + [("feature prior", v
 PAIRS += [("type of pandas", verb) for verb in VERBS] + [("classes=", "a file"), ("class prior", "merged into")]
 
 
+@pytest.mark.filterwarnings("ignore:the type of y declares class")
 @pytest.mark.parametrize(("named", "verb"), PAIRS)
 def test_a_named_class_exists_through_every_verb(named, verb, tmp_path):
     labels = "one class labelled" if named == "feature prior" else "all labelled"
@@ -78,6 +79,7 @@ def test_a_named_class_exists_through_every_verb(named, verb, tmp_path):
     assert_allclose(clf.predict_proba(NOTHING)[0], expected)
 
 
+@pytest.mark.filterwarnings("ignore:the type of y declares class")
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("named", [name for name in NAMED if name != "classes="])
 def test_a_named_class_exists_whichever_rows_have_a_label(named, labels):

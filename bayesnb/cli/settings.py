@@ -161,7 +161,7 @@ def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
 
 
 def named_in(parameters: Mapping[str, Any]) -> list[Any]:
-    """The classes that are named by ``class_prior`` and ``unknown``."""
+    """The classes named by the parameters ``class_prior`` and ``unknown``."""
     prior, unknown = parameters["class_prior"], parameters["unknown"]
     labels = [*prior] if isinstance(prior, Mapping) else []
     return labels if unknown is None else [*labels, *(unknown if isinstance(unknown, Mapping) else [unknown])]

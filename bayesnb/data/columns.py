@@ -84,7 +84,7 @@ class Column:
 
     @property
     def kind_of_values(self) -> str:
-        """The kind of the values, which decides the default family, whatever the dtype."""
+        """The kind of the values, whatever the dtype; it decides the default family."""
         kind = self.kind
         if self.textual or kind == "text":
             return "text" if self.declared is None else "categories"

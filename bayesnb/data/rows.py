@@ -23,7 +23,7 @@ from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import meant, some, warn
 
-SURVEY = 2.0
+SURVEY = 10.0
 """Mean of weights with fractions above which they look like survey weights."""
 
 

@@ -304,8 +304,8 @@ class TargetColumnWarning(TableRemark):
     """
 
 
-FEWEST_EQUAL, FIRST = 20, 16
-"""Least number of rows for a column that equals ``y`` to be no coincidence; number of rows that are compared first."""
+FIRST = 16
+"""Number of rows that are compared with the labels first."""
 
 
 def warn_of_target(table: Table, target: Target, soft: bool) -> None:
@@ -318,7 +318,8 @@ def warn_of_target(table: Table, target: Target, soft: bool) -> None:
             f"the type of y declares class {empty[0]!r}, which has no rows, and it gets a small probability: write "
             "y.cat.remove_unused_categories() if no row can have this class"
         )
-    if table.sparse or len(target) < FEWEST_EQUAL or len(target.classes) < 2 or not target.complete:
+    # Of k columns that equal y with probability 0.7 in each row, one equals it in n rows with probability k 0.7ⁿ.
+    if table.sparse or len(target.classes) < 2 or not target.complete or len(table.names) * 0.7 ** len(target) > 0.001:
         return
     labels = target.classes[target.codes[:FIRST]].tolist()
     for name in table.names:
@@ -352,7 +353,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
-    """Sentences about the first three groups of classes that differ only by case or blanks."""
+    """Sentences about classes that differ only by case or blanks, for the first three groups."""
     texts = [label for label in classes if isinstance(label, str)]
     groups = spellings(texts).values() if len(texts) <= MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]
@@ -442,8 +443,9 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     scaled = [names[k] for k in np.flatnonzero((np.abs(centre) < CLOSE) & (np.abs(variance - 1) < CLOSE))]
     if scaled:
         said.append(
-            f"{len(scaled)} column{'s have' if len(scaled) > 1 else ' has'} mean 0 and variance 1 ({_shown(scaled)}), "
-            "as if a scaler had made them, which changes no probability and hides their unit"
+            f"{len(scaled)} {'columns' if len(scaled) > 1 else 'column'} ({_shown(scaled)}) "
+            f"{'have' if len(scaled) > 1 else 'has'} mean 0 and variance 1, as if a scaler had made them, which changes "
+            "no probability and hides their unit"
         )
     if len(names) == len(schema.names) and _codes(X, names):
         said.append(

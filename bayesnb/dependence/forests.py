@@ -101,7 +101,7 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Merge fine cells of ``pairs`` and ``alone``, and make forests from the coarse counts.
+        """Make forests from the counts ``pairs`` and ``alone``, after merging fine cells.
 
         ``axes`` holds each column's sequence of refinements.
         """

@@ -163,8 +163,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """The variables are ``pooled`` (column, level) and ``strength`` (column,).
 
-        With ``together``, there are also ``location`` and ``scale``, and ln(strength / median) is location + scale × z,
-        to avoid a funnel.
+        ``together`` adds ``location`` and ``scale``; to avoid a funnel, ln(strength / median) is sampled as location +
+        scale × z.
         """
         import pymc as pm
 

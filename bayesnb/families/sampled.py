@@ -92,7 +92,7 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by similarity in ``shared``, (draw, parameter). ``None`` gives one stratum."""
+        """Group ``n`` draws by similarity in ``shared``, (draw, parameter); ``shared=None`` gives one stratum."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)

@@ -265,7 +265,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Reject plug-ins for models with an unknown class, and modes for models with sampled features."""
+    """Reject plug-in estimates if there is an unknown class, and modes if features are sampled."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

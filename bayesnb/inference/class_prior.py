@@ -194,7 +194,7 @@ def estimate_class_prior(
     Returns
     -------
     Series (class,)
-        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"). ``attrs["mcse"]`` is the
+        The estimate. With ``prob``, a DataFrame with ``probability``, ``lower`` and ``upper``. ``attrs["mcse"]`` is the
         largest Monte Carlo standard error of a bound.
 
     Notes

@@ -123,7 +123,7 @@ class Scorecard:
 
     @property
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
-        """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
+        """``"overconfident"`` if the interval of the log loss is above its expectation, ``"underconfident"`` if below.
 
         The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
         expected accuracy is compared with the interval of the observed accuracy. Learned rows, which are predicted

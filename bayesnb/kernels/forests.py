@@ -97,10 +97,10 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     walks: it reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root is
     stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
     → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
-    whose edge i → j replaces the path i → k → j through node k. Their parent is k. The nodes below S are S and its
-    descendants. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. This rule
-    follows from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed
-    over all such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
+    whose edge i → j replaces the path i → k → j through node k. Their parent is k. "Below S" means in S or descended
+    from it. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. This rule follows
+    from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed over all
+    such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def products(x: Any, table: Array) -> Array:
 
 @loop
 def lanes(c: int, last: int) -> tuple[int, int, int, int]:
-    """Indices ``c`` to ``c + 3`` of columns that loops add at once, limited to ``last``."""
+    """Indices of columns that one pass computes: ``c`` to ``c + 3``, capped at ``last``."""
     return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
 
 

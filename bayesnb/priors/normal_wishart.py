@@ -49,8 +49,8 @@ class NormalWishart(UnknownPrecision):
         Low-order part of the location m + low.
 
     share : array (class,), optional
-        With ``scale="shared"``, Ψ includes squares and products of the learned rows; ``share`` is the weight of each
-        row. Otherwise, ``share`` is 0.
+        With ``scale="shared"``, Ψ of a class includes squares and products of the learned rows, weighted by ``share``.
+        Otherwise, ``share`` is 0.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """A prior worth ``rows`` rows with each column's overall mean and variance, without correlations.
+        """A prior of strength ``rows``, with each column's overall mean and variance, without correlations.
 
         The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """

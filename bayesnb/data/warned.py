@@ -444,8 +444,8 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     if scaled:
         said.append(
             f"{len(scaled)} {'columns' if len(scaled) > 1 else 'column'} ({_shown(scaled)}) "
-            f"{'have' if len(scaled) > 1 else 'has'} mean 0 and variance 1, as if a scaler had made them, which changes "
-            "no probability and hides their unit"
+            f"{'have' if len(scaled) > 1 else 'has'} mean 0 and variance 1, as if a scaler had made them, which "
+            "changes no probability and hides their unit"
         )
     if len(names) == len(schema.names) and _codes(X, names):
         said.append(

@@ -517,3 +517,19 @@ def test_uncertain_rows_come_first_on_a_screen_and_in_their_order_in_a_file(done
     screen = done("ask", "uncertainty", tennis, "play-tennis")
     rows = [int(number) for number in re.findall(r"^(?:row |│ +)(\d+)", screen, re.MULTILINE)]
     assert rows == answer["total"].sort_values(ascending=False, kind="stable").index[:10].tolist()
+
+
+def test_an_update_uses_the_weight_column_of_the_fit(capsys, tmp_path):
+    X, y = datasets.play_tennis()
+    table = X.assign(play=y, times=[1, 2] * 7)
+    table[:10].to_csv(tmp_path / "first.csv", index=False)
+    table[10:].to_csv(tmp_path / "more.csv", index=False)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    options = ("--target", "play", "--weight", "times", "--dependence", "none", "-o")
+    run(capsys, "fit", tmp_path / "first.csv", *options, tmp_path / "first.bayesnb")
+    *_, said = run(capsys, "update", tmp_path / "first.bayesnb", tmp_path / "more.csv")
+    assert "rows of weight 15 became 21" in said
+    *_, said = run(capsys, "fit", tmp_path / "all.csv", *options, tmp_path / "all.bayesnb")
+    assert "weights: no 8, yes 13" in said
+    found, expected = (nb.load(tmp_path / f"{name}.bayesnb").predict_proba(X) for name in ("first", "all"))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -702,3 +702,12 @@ def test_percentages_that_a_sheet_holds_as_fractions_are_not_read_as_percent_in_
     _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.xlsx")
     assert "multiply fractions, as a sheet holds them, by 100" in " ".join(said.split())
     clf.predict_proba({"share": ["0,5 %", None]})  # A percent sign leaves nothing open.
+
+
+def test_a_month_is_proposed_only_if_each_month_occurs_in_two_years():
+    rng = np.random.default_rng(0)
+    for days, expected in ((300, ("elapsed",)), (1200, ("month",))):
+        when = pd.Series(pd.date_range("2024-01-01", periods=600, freq=f"{days * 24 // 600}h"))
+        y = pd.Series(np.where(when.dt.month.isin([1, 2, 3, 7, 9, 11]) ^ (rng.random(600) < 0.05), "a", "b"))
+        found = best_parts(Column("t", when), Date(format="iso"), y)
+        assert ("month" in found) == ("month" in expected)

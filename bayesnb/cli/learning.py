@@ -72,13 +72,17 @@ def fit(
     asked = replace(asked, features=features, class_prior=named["class_prior"], unknown=named["unknown"])
     left_out = (*settings.drop, *([] if settings.weight is None else [settings.weight]))
     reading = {"drop": left_out, "na": format.na, "keep_na": format.keep_na}
+    reading |= {} if settings.weight is None else {"weight": (settings.weight,)}
     learned = Learned.of(asked, None, replace(summary, schema=schema))
     clf = believed(asked, None, learned, target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     rows = dict(zip(clf.classes, clf.statistics.rows, strict=True))
     n = len(summary.schema.features)
-    say(f"{summary.rows - summary.blank:,} rows, {n} {'feature' if n == 1 else 'features'}; {count_of(rows, 8)}")
+    say(
+        f"{summary.rows - summary.blank:,} rows, {n} {'feature' if n == 1 else 'features'}; "
+        f"{'weights: ' * (settings.weight is not None)}{count_of(rows, 8)}"
+    )
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]
         weight, naive = None if (drawn.weight == 1).all() else drawn.weight, clf
@@ -151,6 +155,7 @@ def _changed(
     for left in range(TRIES, 0, -1):
         parameters, before, read = read_model(model)
         label = before.target if target is None else target
+        weight = weight or next(iter(before.reading.get("weight", ())), None)
         if label is None:
             raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
         table = opened_for(before, data, format, label, weight)

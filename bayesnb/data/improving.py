@@ -137,6 +137,10 @@ def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Arra
     return posterior.log_left_out(data, labels), posterior.only(()).log_left_out({}, labels)
 
 
+TWICE = {"month": 730, "weekday": 14, "hour": 2}
+"""Days in which each value of a part of a date occurs twice."""
+
+
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
     """The parts of dates, such as the month, that predict the class best if the column is the only feature.
 
@@ -151,6 +155,11 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
     table = Table.of(of_all.read(column))
     names = {part: name for part, name in zip(of_all.parts, table.names, strict=True)
              if (table.column(name).coded[0] != table.column(name).coded[0][0]).any()}  # fmt: skip
+    if date.format != "time":
+        # A month that occurs in one year only tells that year apart, and no later one.
+        elapsed = table.column(table.names[0]).reals()
+        days = np.ptp(elapsed[~np.isnan(elapsed)]) if names else 0.0
+        names = {part: name for part, name in names.items() if days >= TWICE.get(part, 0)}
     schema, data = Schema.infer(table).read(table, learn=True)
     scores: dict[tuple[Part, ...], float] = {}
     for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):

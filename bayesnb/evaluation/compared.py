@@ -151,7 +151,7 @@ class Comparison:
         DataFrame (estimate, ...)
             ``log_loss``, ``brier`` and ``accuracy``, each with an interval of probability ``attrs["prob"]``, from
             ``…_lower`` to ``…_upper``. ``difference``, ``se_difference`` and ``regret`` are as in
-            :func:`compare_estimates`. ``impossible`` is the number of held-out rows whose class has probability 0.
+            :func:`compare_estimates`. ``impossible`` is the number of held-out rows with probability 0 in every class.
 
         Examples
         --------

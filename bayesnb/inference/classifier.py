@@ -27,7 +27,7 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import warn
+from bayesnb.wording import RefusedError, Spelled, warn
 
 HEAVIEST = 2.0**53
 """Largest weight of a row that can be left out; a larger weight plus a prior worth one row rounds to the weight."""
@@ -165,10 +165,12 @@ class Classifier(FittedModel):
     def require_learned(self, weights: Array) -> None:
         """Raise ``ValueError`` unless the learned rows have these class weights, (class,)."""
         if not np.allclose(weights, self.statistics.rows):
-            raise ValueError(
-                f"Expected exactly the learned rows, of weight {self.statistics.rows.tolist()} in the classes; got "
-                f"{weights.tolist()}: to score a model on other rows, use evaluate or scorecard with cv=None"
-            )
+            raise RefusedError(
+                "Expected exactly the learned rows, of weight {expected} in the classes; got {value}: to score a model "
+                "on other rows, use {cure}",
+                expected=self.statistics.rows.tolist(), value=weights.tolist(),
+                cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score"),
+            )  # fmt: skip
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
         """For learned rows i: log p(c, x_i | D without row i), (row, class), and the class codes, (row,)."""

@@ -144,7 +144,7 @@ def estimates(compared: Comparison) -> Section:
         "model is right."
     )
     if "impossible rows" in frame:
-        text += " impossible rows: held-out rows whose class has probability 0."
+        text += " impossible rows: held-out rows with probability 0 in every class."
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
     notes += _absent(compared)

@@ -530,6 +530,6 @@ def test_an_update_uses_the_weight_column_of_the_fit(capsys, tmp_path):
     *_, said = run(capsys, "update", tmp_path / "first.bayesnb", tmp_path / "more.csv")
     assert "rows of weight 15 became 21" in said
     *_, said = run(capsys, "fit", tmp_path / "all.csv", *options, tmp_path / "all.bayesnb")
-    assert "weights: no 8, yes 13" in said
+    assert "weights: no 9, yes 12" in said
     found, expected = (nb.load(tmp_path / f"{name}.bayesnb").predict_proba(X) for name in ("first", "all"))
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -136,3 +136,14 @@ def test_fit_names_a_column_that_equals_y(labels, container):
         BayesianNB().fit(other, y)
         BayesianNB().fit(table[:19], y[:19])  # so few rows may be equal by chance
         BayesianNB().fit(table, np.where(y == labels[0], "a", "b"))
+
+
+def test_numbers_in_several_units_are_not_called_markers_of_missing_values():
+    rng = np.random.default_rng(0)
+    sizes = [
+        f"{size / 1000:.1f} GB" if size > 1000 else f"{size:.0f} MB" for size in rng.uniform(100, 5000, 200).round(-1)
+    ]
+    with pytest.warns(
+        NumbersAsLevelsWarning, match=r"numbers in several units \(GB, MB\), read as levels: convert them to"
+    ):
+        BayesianNB().fit(pd.DataFrame({"volume": sizes}), rng.choice(["a", "b"], 200))

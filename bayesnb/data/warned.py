@@ -14,7 +14,7 @@ import pandas as pd
 from bayesnb.data.amounts import is_float
 from bayesnb.data.columns import Names, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, written_as_text
+from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, units_of, written_as_text
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
@@ -216,6 +216,10 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 cures = tuple(Cure("features", number.spelled, column) for number in numbers)
                 said = Message(said, column=column, k=len(levels), value=levels[0], cure=cures)
                 yield said, NumbersAsLevelsWarning
+            elif several and len(units := units_of([level for level in levels if isinstance(level, str)])) > 1:
+                said = "column {column!r}: numbers in several units ({units}), read as levels: convert them to one unit"
+                shown = ", ".join(unit or "no unit" for unit in sorted(units))
+                yield Message(said, column=column, units=shown), NumbersAsLevelsWarning
             elif several and (odd := no_numbers_in(levels)):
                 said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
                 said += "all are read as levels: {cure}"

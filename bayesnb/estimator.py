@@ -196,7 +196,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ``classes_``, are fixed.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the posterior mean,
-        at the posterior mode, or at the maximum of the likelihood. It may be changed after a fit.
+        at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}

@@ -533,3 +533,12 @@ def test_an_update_uses_the_weight_column_of_the_fit(capsys, tmp_path):
     assert "weights: no 9, yes 12" in said
     found, expected = (nb.load(tmp_path / f"{name}.bayesnb").predict_proba(X) for name in ("first", "all"))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_an_update_warns_of_a_class_that_differs_from_a_learned_class_by_case(capsys, tennis, tmp_path):
+    X, y = datasets.play_tennis()
+    X.assign(play=y.str.title())[:4].to_csv(tmp_path / "more.csv", index=False)
+    code, _, said = run(capsys, "update", tennis, tmp_path / "more.csv")
+    assert code == 0
+    assert "new classes, with their rows: No (2), Yes (2)" in said
+    assert "warning: the classes 'No', 'no' differ only by case or blanks" in " ".join(said.split())

@@ -147,6 +147,7 @@ def _changed(
     force: bool,
 ) -> int:  # fmt: skip
     from bayesnb import learning
+    from bayesnb.data.warned import spelled_apart
     from bayesnb.modelfile.document import ModelChangedError
 
     in_place = outputs.same_place(output, model)
@@ -175,6 +176,8 @@ def _changed(
         f"{c} ({n:,.10g})" for c, n in zip(clf.classes.tolist(), clf.statistics.rows, strict=True) if c not in known
     ]:
         say(f"new classes, with their rows: {', '.join(new)}")
+        for said in spelled_apart(clf.classes.tolist()):
+            warn(said)
     if clf.dependence is not None and not clf.believed.of_forests:
         say("the exponents, cells and weights of the dependence stay as they were: to learn them too, fit all rows")
     return 0

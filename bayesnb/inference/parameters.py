@@ -99,7 +99,18 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
     }
 
 
-@question("the parameters as tables", "why", shown=Shown("Parameters", lines=_upright, top=40, finding=False))
+def _notes(found: Mapping[Any, pd.DataFrame]) -> str:
+    said = (
+        "(exponents): 1 is naive Bayes, 0 leaves a column out. In an average of models, mean, sd and interval are over "
+        "all models, and a model without a term has the exponent 0 for it. log Bayes factor: of a learned exponent "
+        "against 1 (columns) or 0 (further terms)."
+    )
+    return said if "(exponents)" in found else ""
+
+
+@question(
+    "the parameters as tables", "why", shown=Shown("Parameters", lines=_upright, notes=_notes, top=40, finding=False)
+)
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 

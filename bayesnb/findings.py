@@ -332,7 +332,7 @@ def examine(
         without_use = {remark.column for remark in found if remark.drop}
         read = {name: frame[name] for name in frame if types.is_numeric_dtype(frame[name].dtype)}
         read = {name: cells for name, cells in read.items() if name != target and name not in without_use}
-        found += _nearly_same(read)
+        found += _nearly_same(read | {k: days for k, (days, _) in dates.items() if k not in without_use})
         numbers = {name: cells for name, cells in read.items() if types.is_numeric_dtype(whole[name].dtype)}
         found += _derived(numbers, {k: v for k, v in dates.items() if k not in without_use}, frame[target])
         gaps = list(_gaps_by_class(frame.assign(**kinds), target))

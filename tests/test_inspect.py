@@ -562,3 +562,13 @@ def test_cells_that_are_no_values_are_refused_with_the_column_as_by_a_fit(cell):
     for ask in (nb.inspect, nb.BayesianNB().fit):
         with pytest.raises(TypeError, match=said):
             ask(pd.DataFrame({"x": [1.0, 2.0], "tags": [cell, None]}), ["a", "b"])
+
+
+def test_copies_and_linear_functions_of_dates_are_found():
+    rng = np.random.default_rng(0)
+    signed = pd.Series(pd.date_range("2019-01-01", periods=300)).sample(frac=1, random_state=0, ignore_index=True)
+    X = pd.DataFrame({"signed": signed.dt.strftime("%Y-%m-%d"), "again": signed, "other": rng.permutation(300) + 0.5})
+    X["days"] = (pd.Timestamp("2020-06-01") - signed).dt.days + 0.5
+    said = str(nb.inspect(X, pd.Series(rng.choice(["a", "b"], 300))))
+    assert "signed and again: nearly a linear function of column 'days'" in said
+    assert "other: nearly" not in said

@@ -202,6 +202,10 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: nb.plots.reliability([0, 1], [[0.5, 0.5], [0.4, 0.6]]), ValueError, "write the probabilities first",
     ),
     "no parentheses": (lambda: BayesianNB.fit(X, Y), TypeError, r"write BayesianNB\(\)\.fit\(\.\.\.\)"),
+    "costs in a dict of dicts": (
+        lambda: CLF.decide(X, {"p": {"go": 0, "stay": 2}, "q": {"go": 5, "stay": 0}}), TypeError,
+        r"write pd\.DataFrame\(costs\)\.T",
+    ),
     "laplace of e1071": (lambda: BayesianNB(laplace=1), TypeError, r"begin with presets.e1071\(laplace=1\)"),
     "a slip in the family of all": (
         lambda: BayesianNB("categorial").fit(X, Y), ValueError, r"did you mean 'categorical'\? The families are ",

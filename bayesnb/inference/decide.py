@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -84,9 +84,11 @@ def _of_classes(proba: Any, classes: Array) -> Array:
 def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
     """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
+        nested = isinstance(costs, Mapping) and all(isinstance(row, Mapping) for row in costs.values())
+        write = "pd.DataFrame(costs" + (").T" if nested else ", index=[classes], columns=[decisions])")
         raise TypeError(
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
-            f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
+            f"got {type(costs).__name__}: write {write}"
         )
     rows, labels = costs.index.tolist(), np.asarray(classes).tolist()
     require_each(rows, labels, "costs, index", "one row of costs for each class")

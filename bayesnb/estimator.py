@@ -576,7 +576,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         settings = {name: getattr(self, parameter) for name, parameter in learned.SET_AFTER_FIT.items()}
         same = all(getattr(held, name) is value for name, value in settings.items())
         held = held if same else replace(held, **settings)
-        return held if held.estimate == self.estimate else held.with_estimate(self.estimate)
+        return held if held.believed.estimate == self.estimate else held.with_estimate(self.estimate)
 
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 

@@ -30,7 +30,7 @@ from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import Workspace
 
 QUOTE = '"'
-"""The quotation mark around cells. Apostrophes are letters."""
+"""The quotation mark around cells. Apostrophes do not quote, because they are more often letters."""
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
 """Options of DuckDB for every file. Without the first, a folder called c1=x would become column c1 of its files."""

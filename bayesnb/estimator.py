@@ -34,6 +34,7 @@ from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.priors.class_prior import of_known_classes
+from bayesnb.signatures import require_known
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import require_whole, warn
 
@@ -99,21 +100,19 @@ ELSEWHERE = {
 """Parameters of other implementations of naive Bayes, and the equivalent in this package."""
 
 
+def _equivalent(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, 1, 0.75)
+    return f"write {ELSEWHERE.get(name) or f'{close[0]}='}" if name in ELSEWHERE or close else ""
+
+
 def _told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
     """Wrap an initializer so that its error about an unknown keyword suggests a known parameter."""
-    known = [name for name in inspect.signature(init).parameters if name != "self"]
+    known = inspect.signature(init).parameters.keys()
 
     @wraps(init)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
-            if name in known:
-                continue
-            close = get_close_matches(name, known, 1, 0.75)
-            meant = ELSEWHERE[name] if name in ELSEWHERE else f"{close[0]}=" if close else ""
-            raise TypeError(
-                f"BayesianNB has no parameter {name!r}; "
-                + (f"write {meant}" if meant else f"its parameters are {known}")
-            )
+        if kwargs.keys() - known:
+            require_known("BayesianNB", init, kwargs, _equivalent)
         return init(*args, **kwargs)
 
     return checked

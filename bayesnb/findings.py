@@ -417,10 +417,13 @@ def _kinds(cells: pd.Series) -> str:
     return ", ".join(shown) + (f", {sum(k for _, k in rest[3:]):,} other texts" if rest[3:] else "")
 
 
+BLANK_OR_MARK = {"", *MARKS}
+
+
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
     held = values.dropna()
     texts = held[held.map(lambda cell: isinstance(cell, str))].astype(object).str.strip()
-    counts = texts[texts.str.lower().isin({"", *MARKS})].value_counts() if len(texts) else texts
+    counts = texts[texts.str.lower().isin(BLANK_OR_MARK)].value_counts() if len(texts) else texts
     if counts.empty:
         return
     others = sorted({*texts} - {*counts.index})
@@ -892,7 +895,7 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     for slip, label in [*readings.slips_in(counts).items()][:3]:
         said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
         yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
-    for mark in [label for label in counts if label.strip().lower() in {"", *MARKS}]:
+    for mark in [label for label in counts if label.strip().lower() in BLANK_OR_MARK]:
         na = Spelled("write None there", f"--na {shlex.quote(f'{labels.name}={mark}')}")
         said = Message("the class {mark!r} ({n:,}): if it means missing, {na}", mark=mark, n=counts[mark], na=na)
         yield Remark(labels.name, said, True)

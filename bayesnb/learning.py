@@ -150,16 +150,17 @@ def with_rows(
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
     require_dependence(settings)
     if before is not None:
+        known = len(before.classes)
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
-            known, before = before.classes, believed(settings, before, Learned.by(settings, before) + learned)
-            if len(before.classes) > len(known) and (said := warned.spelled_apart(before.classes.tolist())):
-                warn(said[0], warned.ClassSpellingsWarning)
-        learned, total = before.dependence, before.statistics.rows.sum()
-        if learned and not learned.spec.forests and learned.weight < min(total / 2, learned.spec.rows):
+            before = believed(settings, before, Learned.by(settings, before) + learned)
+        if len(before.classes) > known and (said := warned.spelled_apart(before.classes.tolist())):
+            warn(said[0], warned.ClassSpellingsWarning)
+        dependence, total = before.dependence, before.statistics.rows.sum()
+        if dependence and not dependence.spec.forests and dependence.weight < min(total / 2, dependence.spec.rows):
             warn(
-                f"the exponents were learned from {learned.weight:,.10g} of {total:,.10g} rows: learn_exponents(X, y) "
-                "learns them again"
+                f"the exponents were learned from {dependence.weight:,.10g} of {total:,.10g} rows: "
+                "learn_exponents(X, y) learns them again"
             )
         return before
     if streams(X):

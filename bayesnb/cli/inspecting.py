@@ -116,8 +116,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         lines |= {name: str(about[name]) for name in ("written by", "content")}
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
     bags = [name for name in features.index if clf.schema.features[name].family.support.kind == "bag"]
-    order = features["information"].where(~features.index.isin(bags), features["information"] - total)
-    shown = features.loc[order.sort_values(ascending=False, kind="stable").index]
+    shown = features.assign(bag=features.index.isin(bags)).sort_values(["bag", "information"], ascending=[True, False])
+    shown = shown.drop(columns="bag")
     shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
     shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:

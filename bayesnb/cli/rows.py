@@ -30,7 +30,7 @@ TEXTBOOK_ROWS = {
 }
 
 
-UNKNOWN: Mapping[str, str] = {}
+NO_MARKS: Mapping[str, str] = {}
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
@@ -128,14 +128,14 @@ def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...])
     return frame_of(asked or [X.iloc[0].to_dict()], X)
 
 
-def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = UNKNOWN) -> pd.DataFrame:
+def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = NO_MARKS) -> pd.DataFrame:
     """The row in ``frame`` with some values replaced."""
     new = _typed([_named(value, frame) for value in values], frame, "--set", decimals)
     return frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame
 
 
 def asked_rows(
-    rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = UNKNOWN
+    rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = NO_MARKS
 ) -> list[dict[str, Any]]:
     """The rows to predict; for an embedded data set, the default is the textbook's example row. Values get the types of
     their columns.
@@ -193,7 +193,7 @@ def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
 
 
 def _typed(
-    items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row", decimals: Mapping[str, str] = UNKNOWN
+    items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row", decimals: Mapping[str, str] = NO_MARKS
 ) -> dict[str, Any]:
     from bayesnb.data.amounts import with_other_mark
 

@@ -936,7 +936,7 @@ class Joined(Reading):
 HAS_DIGIT = re.compile(r"\d").search
 
 LOOKED_AT = 40
-"""Texts that are tried first."""
+"""Texts that are tried first, because most columns of text fit no reading."""
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:

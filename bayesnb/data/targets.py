@@ -283,13 +283,14 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
     Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows removes no
     class.
     """
-    known = set(classes.tolist())
+    known = dict.fromkeys(classes.tolist())
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1
-    if extra and known and len({isinstance(label, str) for label in (*extra, *known)}) > 1:
-        label = next(iter(known))
+    label = next(iter(known), None)
+    odd = [name for name in extra if known and isinstance(name, str) is not isinstance(label, str)]
+    if odd:
         raise ValueError(
-            f"a prior, unknown or the type of the labels names the class {extra[0]!r}, but the labels are "
+            f"a prior, unknown= or the type of y names the class {odd[0]!r}, but the labels are "
             f"{type(label).__name__}, such as {label!r}: name classes as the labels are"
         )
     return classes_of(classes, np.array(extra, None if one_type else object)) if extra else classes

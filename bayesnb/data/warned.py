@@ -216,11 +216,13 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 cures = tuple(Cure("features", number.spelled, column) for number in numbers)
                 said = Message(said, column=column, k=len(levels), value=levels[0], cure=cures)
                 yield said, NumbersAsLevelsWarning
-            elif several and len(units := units_of([level for level in levels if isinstance(level, str)])) > 1:
-                said = "column {column!r}: numbers in several units ({units}), read as levels: convert them to one unit"
-                shown = ", ".join(unit or "no unit" for unit in sorted(units))
-                yield Message(said, column=column, units=shown), NumbersAsLevelsWarning
             elif several and (odd := no_numbers_in(levels)):
+                if len(units := units_of(odd)) > 1:
+                    said = "column {column!r}: numbers in several units ({units}), read as levels: convert them to one "
+                    said += "unit"
+                    shown = ", ".join(unit or "no unit" for unit in sorted(units))
+                    yield Message(said, column=column, units=shown), NumbersAsLevelsWarning
+                    continue
                 said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
                 said += "all are read as levels: {cure}"
                 cure: Any = Spelled("bayesnb.inspect(X, y) names the remedy", "inspect names the remedy")
@@ -314,7 +316,7 @@ FIRST = 16
 
 def warn_of_target(table: Table, target: Target, soft: bool) -> None:
     """Warn of columns that equal the labels, and of classes that are blank or have no rows."""
-    seen = set(target.classes.tolist())
+    seen = target.classes.tolist()
     if blank := [label for label in seen if isinstance(label, str) and not label.strip()]:
         warn(f"{blank[0]!r} is a class of y: write None for rows without a label")
     if not soft and (empty := [label for label in target.declared if label not in seen]):

@@ -172,7 +172,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
-        """Draw the statistic of ``n`` (class, column) further cells at θ; ``None`` if only cells can be drawn."""
+        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
         return s.drawn(theta, n, rng)
 
     @abstractmethod

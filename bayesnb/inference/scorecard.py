@@ -37,7 +37,7 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 TOLERANCE = 0.001
 """Nats by which the expected log loss may be outside the interval of the log loss."""
 
-SMALL = 0.005
+SHARE_TOLERANCE = 0.005
 """Amount by which the expected accuracy may be outside the interval of the accuracy: half of a printed percent."""
 
 
@@ -136,7 +136,7 @@ class Scorecard:
     def _apart(self) -> int:
         # 1 if the model is overconfident, -1 if underconfident, otherwise 0.
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
-        return self._unexpected_loss or int(claimed > upper + SMALL) - int(claimed < lower - SMALL)
+        return self._unexpected_loss or int(claimed > upper + SHARE_TOLERANCE) - int(claimed < lower - SHARE_TOLERANCE)
 
     @property
     def _learned(self) -> bool:

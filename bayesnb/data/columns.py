@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import amounts
-from bayesnb.kernels import reading, sums
+from bayesnb.kernels import reading
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled
 
@@ -260,13 +260,10 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
-    if cells.dtype.kind in "iu":
-        low, high = int(cells.min(initial=0)), int(cells.max(initial=0))
-        if high - low < len(cells):  # Counting is then faster than hashing.
-            places = np.subtract(cells, low, dtype=np.intp, casting="unsafe")
-            there = sums.counts(places, high - low + 1) > 0
-            codes = places if there.all() else (np.cumsum(there) - 1)[places]
-            return codes, (np.flatnonzero(there) + low).astype(cells.dtype)
+    whole = reading.whole(cells[:, None]) if cells.dtype.kind in "iu" and cells.dtype != np.uint64 else None
+    if whole is not None and whole.held.shape[1] <= max(reading.NARROW, len(cells)):  # Quicker than hashing.
+        codes = reading.codes(cells[:, None], whole, np.cumsum(whole.held, axis=1) - 1)
+        return codes[:, 0], whole.values(0).astype(cells.dtype)
     codes, distinct = pd.factorize(cells)
     return codes, np.asarray(distinct).astype(cells.dtype, copy=False)
 

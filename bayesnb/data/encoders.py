@@ -277,7 +277,9 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         feature = _with_levels_of(table, feature)
     large = blocks.large_enough(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, feature.levels)])) if large else np.intp
-    codes, of_whole = np.full((table.n_rows, len(feature.columns)), -1, kind), []
+    each, codes = [], None
+    if table.whole is None or feature.cuts is not None:
+        codes = np.full((table.n_rows, len(feature.columns)), -1, kind)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
             continue
@@ -291,12 +293,12 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         if unseen == "error":
             _require_known(column, place, feature.family.order_of(k) is not None)
         elsewhere = place.get(UNSEEN, -1)
-        each = np.array([*(place.get(value, elsewhere) for value in values), -1], kind)
-        if table.whole is None:
-            codes[:, k] = each[column.coded[0]]
-        else:
-            of_whole.append(each)
-    return feature, Coded(_codes_of_whole(table, feature.columns, of_whole) if of_whole else codes, feature.levels)
+        each.append(np.array([*(place.get(value, elsewhere) for value in values), -1], kind))
+        if codes is not None:
+            codes[:, k] = each[-1][column.coded[0]]
+    if codes is None:
+        codes = _codes_of_whole(table, feature.columns, each)
+    return feature, Coded(codes, feature.levels)
 
 
 def _with_levels_of(table: Table, feature: Feature) -> Feature:

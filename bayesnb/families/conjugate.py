@@ -231,8 +231,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
-        total = np.zeros((3 if slopes else 1, x.shape[0], posterior.batch_shape[0]))
-        for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
+        total = np.zeros((3 if slopes else 1, x.shape[0], classes := posterior.batch_shape[0]))
+        for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, classes, tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
             values = [belief.along(*d, t=power) + power * log_h]
             if slopes:
@@ -248,8 +248,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The negative t above which ``log_moment`` is finite, (row, class)."""
         x, _ = self.read(x)
-        highest = np.full((x.shape[0], posterior.batch_shape[0]), -np.inf)
-        for rows, _, codes, (belief, d, _), known in self._parts(posterior, x):
+        highest = np.full((x.shape[0], classes := posterior.batch_shape[0]), -np.inf)
+        for rows, _, codes, (belief, d, _), known in self._parts(posterior, x, classes):
             floor = np.where(known, belief.floor(*d), -np.inf)
             if codes is None:
                 highest[rows] = np.maximum(highest[rows], floor.max(-1, initial=-np.inf))
@@ -302,7 +302,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Draws (draw, row) of log p(x_i | θ) for one class, given its rows and ``t`` copies of row i."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
-        for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
+        for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, 1, common.draws):
             belief, here = belief.plus(*d, t=t), common.from_column(column)
             drawn = belief.drawn_along(*d, common=here) + log_h
             total[:, rows] += densities.gather(codes, np.where(known, drawn, 0.0))
@@ -340,7 +340,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
             weight, rest = labels.weight[own], np.zeros(len(own))
-            for rows, column, _, (belief, d, log_h), known in self._parts(posterior.at([c]), x[own], tables=False):
+            for rows, column, _, (belief, d, log_h), known in self._parts(posterior.at([c]), x[own], 1, tables=False):
 
                 def cell(where: tuple[int, ...], c: int = int(c), column: int = column) -> tuple[int, ...]:
                     return (c, column + where[2], *where[3:])
@@ -371,13 +371,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return value
 
     def _parts(
-        self, posterior: P, x: Column, draws: int = 1, tables: bool = True
+        self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """For each block, yield its rows, first column, codes, output of ``cells``, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
-        classes, width = posterior.batch_shape
+        width = x.shape[1]
         with np.errstate(all="ignore"):
             for rows, codes, values in self._cut(x, classes * draws, tables):
                 step = max(1, blocks.CELLS // (classes * draws * max(1, values.shape[0])))

@@ -57,12 +57,14 @@ class Learned:
         The dependence statistics use the cells chosen by the earlier classifier, ``before``.
         """
         classes = part.classes if isinstance(part, Summary) else part.target.classes
-        counts = nothing(len(classes)) if before is None else counts_of(settings, before).of_classes(len(classes))
+        schema, counts, held = None, nothing(len(classes)), False
+        if before is not None:
+            schema, counts = schema_of(settings, before), counts_of(settings, before).of_classes(len(classes))
+            held = before.dependence is not None and settings.dependence is not None
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, classes, part.named, counts)
-        held = before is not None and before.dependence is not None and settings.dependence is not None
-        schema, statistics = part.statistics(settings, schema_of(settings, before), held)
-        if before is not None and not counts.cells.empty:
+        schema, statistics = part.statistics(settings, schema, held)
+        if held and not counts.cells.empty:
             _, data = schema.read(schema.through(part.table))
             labels = Labels(part.target.codes, part.weight, len(classes))
             counts = counts.cells.statistics(before.posterior, data, labels)
@@ -105,15 +107,15 @@ class Learned:
         return replace(self, statistics=statistics, classes=classes, counts=counts)
 
 
-def schema_of(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
+def schema_of(settings: EstimatorParameters, before: Classifier) -> Schema:
     """The schema, with the current setting of ``columns``."""
-    return None if before is None else replace(before.schema, columns=settings.columns)
+    return replace(before.schema, columns=settings.columns)
 
 
-def counts_of(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
+def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStatistics:
     """The counts for the dependence, if there is one."""
-    if held is None or held.dependence is None or settings.dependence is None:
-        return nothing(0 if held is None else len(held.classes))
+    if held.dependence is None or settings.dependence is None:
+        return nothing(len(held.classes))
     return held.dependence.statistics
 
 

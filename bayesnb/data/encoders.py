@@ -211,7 +211,7 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    if table.numeric and blocks.large_enough(table.n_rows * len(feature.columns)):
+    if table.numeric and table.n_rows * len(feature.columns) >= blocks.COMPILED_FROM:
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
@@ -275,7 +275,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     if unseen is None and feature.cuts is None:
         feature = _with_levels_of(table, feature)
-    large = blocks.large_enough(table.n_rows * len(feature.columns))
+    large = table.n_rows * len(feature.columns) >= blocks.COMPILED_FROM
     kind = np.min_scalar_type(-max([1, *map(len, feature.levels)])) if large else np.intp
     each, codes = [], None
     if table.whole is None or feature.cuts is not None:

@@ -19,7 +19,7 @@ from bayesnb.data.rows import TrainingRows, drawn
 from bayesnb.data.summary import EmptySummary, Summary, pooled
 from bayesnb.data.tables import Table, about_engine, engine_of, tables
 from bayesnb.data.targets import NO_LABEL
-from bayesnb.kernels.blocks import WORKER, large_enough, threads
+from bayesnb.kernels.blocks import COMPILED_FROM, WORKER, threads
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
 from bayesnb.wording import Cure, RefusedError, counted_from
@@ -161,7 +161,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
         pool = None
         for table in tables:
             if pool is None:
-                if not large_enough(table.n_rows * len(table.names)):
+                if table.n_rows * len(table.names) < COMPILED_FROM:
                     yield table.n_rows, partial(ask, table)
                     continue
                 n = threads()

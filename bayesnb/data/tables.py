@@ -18,7 +18,7 @@ from scipy import sparse
 from bayesnb.data.arrow import array_of, batch_rows, frame_of, message_of, plain
 from bayesnb.data.columns import Column, Names, are_whole, as_objects, zeros_and_ones
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.kernels.blocks import COMPILED_FROM
 from bayesnb.priors import Array
 from bayesnb.wording import RefusedError
 
@@ -146,7 +146,7 @@ class Table:
         """The distinct integers in each column of a large integer array; ``None`` for other tables."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
-        if not large_enough(self.source.size):
+        if self.source.size < COMPILED_FROM:
             return None
         return reading.whole(self.source)
 

@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from bayesnb.families.columns import BAG, united
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import sparse_rows
-from bayesnb.kernels.blocks import CELLS, large_enough, slices
+from bayesnb.kernels.blocks import CELLS, COMPILED_FROM, slices
 from bayesnb.kernels.sparse_rows import products
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
 from bayesnb.priors import Dirichlet, ImproperError, Theta, first
@@ -131,7 +131,7 @@ def long_rows(lengths: Array) -> Array:
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
     """Per row: length N, log number of word orders (ln N! - Σ ln x!), and 0/1 flag for fractional counts."""
-    if large_enough(DEAR * counts.nnz):
+    if DEAR * counts.nnz >= COMPILED_FROM:
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
         cells = counts.data
@@ -142,7 +142,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
     """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)], (row, class); t is a number or an array (row, class)."""
-    if np.ndim(t) == 0 and t == 1 and large_enough(counts.nnz * len(alpha)):
+    if np.ndim(t) == 0 and t == 1 and counts.nnz * len(alpha) >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))
     cells = (log_rising(own[counts.indices], t[row, c] * counts.data) for c, own in enumerate(alpha))
@@ -151,7 +151,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
     """``rising`` of each row in its own class at t = 1, with the row's weighted counts subtracted from α."""
-    if large_enough(DEAR * counts.nnz):
+    if DEAR * counts.nnz >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
     left = alpha[labels.codes[row], counts.indices] - labels.weight[row] * counts.data

@@ -18,7 +18,7 @@ from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
 from bayesnb.kernels import cumulants
-from bayesnb.kernels.blocks import large_enough
+from bayesnb.kernels.blocks import COMPILED_FROM
 from bayesnb.model import Data, Posterior
 from bayesnb.model.stacks import whole_parts
 from bayesnb.numerics import Array, stirling
@@ -339,7 +339,7 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
                 continue
         others.append((family, believed, x))
     cells = [each[0] for each in (*trials, *reals)]
-    compiled = large_enough(EVALUATIONS * n_rows * sum(each.shape[-1] for each in cells))
+    compiled = EVALUATIONS * n_rows * sum(each.shape[-1] for each in cells) >= COMPILED_FROM
     if trials:
         own, total = (np.concatenate(each, axis=-1) for each in zip(*trials, strict=True))
         others.append((Chances(compiled), _for_gamma(total), _for_gamma(own)))

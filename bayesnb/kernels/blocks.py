@@ -80,11 +80,6 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def large_enough(cells: float) -> bool:
-    """Whether compiling pays."""
-    return cells >= COMPILED_FROM
-
-
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether this number of cells justifies the compiled loop instead of bit-identical numpy code.
 

@@ -6,7 +6,7 @@ from math import exp, inf, log1p
 
 import numpy as np
 
-from bayesnb.kernels.blocks import Array, contiguous, large_enough, loop
+from bayesnb.kernels.blocks import COMPILED_FROM, Array, contiguous, loop
 
 
 def log_forests(log_w: Array, log_ground: Array) -> Array:
@@ -25,7 +25,7 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     w, g = np.array(log_w, float), np.broadcast_to(log_ground, log_w.shape[:-1]).copy()
-    if large_enough(w.size * n):
+    if w.size * n >= COMPILED_FROM:
         found = np.empty(int(np.prod(lead)))
         _log_forests(contiguous(w.reshape(-1, n, n)), contiguous(g.reshape(-1, n)), found)
         return found.reshape(lead)
@@ -119,7 +119,7 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     """
     n, steps = log_w.shape[-1], _steps(log_w, log_ground)
     found, start = np.full((len(which), n), n), 0
-    if large_enough(4 * found.size * n):
+    if 4 * found.size * n >= COMPILED_FROM:
         stars, through = np.zeros((len(log_w), n, n + 1)), np.zeros((len(log_w), n, n, n + 1))
         for k, (star, p) in enumerate(steps):
             stars[:, k, k + 1 :], through[:, k, k + 1 :, k + 1 :] = star, p

@@ -58,7 +58,8 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
-        ends = np.cumsum([0, *(len(known[n]) if n in known else width(like[n]) for n in names)]).tolist()
+        own = {n: next(shape[1] for shape in shapes(like[n]) if len(shape) > 1) for n in names if n not in known}
+        ends = np.cumsum([0, *(own[n] if n in own else len(known[n]) for n in names)]).tolist()
         cuts |= zip(names, map(range, ends, ends[1:]), strict=True)
     if not cuts:
         return {name: joined[(name,)] for name in features}
@@ -148,10 +149,5 @@ def each[T](
 def shapes(part: Any) -> list[tuple[int, ...]]:
     """Shapes of the arrays of a part; levels are an axis."""
     if isinstance(part, Coded):
-        return [(*part.shape, widest(part.levels))]
+        return [(*part.codes.shape, widest(part.levels))]
     return [v.shape for v in ([part] if hasattr(part, "shape") else arrays_of(part).values())]
-
-
-def width(part: Any) -> int:
-    """Number of columns."""
-    return next(shape[1] for shape in shapes(part) if len(shape) > 1)

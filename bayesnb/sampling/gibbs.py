@@ -161,7 +161,7 @@ def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
     alike = stacks.stacked(alone.model.features, alone.features)
     for names, part in stacks.each(alike, n_rows, lambda *part: part, alone.statistics.about, data):
         family, believed, x = part
-        widths = [stacks.width(alone.features[name]) for name in names] if len(names) > 1 else []
+        widths = [alone.features[name].batch_shape[1] for name in names] if len(names) > 1 else []
         yield _Part(family, names, widths, believed, x)
 
 

@@ -10,8 +10,8 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name. If the name is in a submodule, the error names the submodule; otherwise, it suggests the
-    closest public name.
+    """Return a public name. If the name is in a submodule, the error names this submodule, otherwise the closest public
+    name.
     """
     try:
         return _public(name)

@@ -149,8 +149,8 @@ def _climb(
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas replace
-    the last sum by Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. So the cross-entropy -Σ_i w_i Σ_c
-    r_ic log p(c | x_i, θ) is added (Neal and Hinton 1998).
+    the last sum by Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. The objective adds the cross-entropy
+    -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))

@@ -415,8 +415,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
 
-        If the model had no exponents or a different ``dependence``, the counts that the ``dependence`` needs are
-        computed from ``X``.
+        If the model had no exponents or another ``dependence``, the counts for the new ``dependence`` come from ``X``.
 
         Raises
         ------
@@ -580,7 +579,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an error for an attribute of another library; name the counterpart in this package."""
+            """For another library's attribute, raise an error that names this package's counterpart."""
             cure = THEIRS.get(name)
             if cure is None and (asked := QUESTIONS.get(name)):
                 cure = f"bayesnb.{asked.module}.{name}(clf, ...)"
@@ -636,7 +635,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. The
-            error is also raised if a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet in effect.
+            error is also raised if predictions do not yet use a changed ``estimate``, ``class_prior`` or ``unknown``.
 
         Examples
         --------
@@ -716,8 +715,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Raises
     ------
     ValueError
-        If a variable is missing or has other dimensions, classes, columns or levels; if the model has a dependence; or
-        if its estimate is "map" or "mle", because draws do not have a mode.
+        If a variable is missing or has wrong dimensions, classes, columns or levels; if the model has a dependence; or
+        if the estimate is "map" or "mle", because draws do not have a mode.
 
     Warns
     -----

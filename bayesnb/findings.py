@@ -172,7 +172,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Return ``given`` plus recommended families, spelled as on the command line; families in ``given`` stay."""
+    """Return ``given`` with recommended families added, spelled as on the command line; given families stay."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:
@@ -199,7 +199,7 @@ class Remarks:
 
     @property
     def names(self) -> str:
-        """The first column names as text, with a count of the others."""
+        """A text: the first column names and the number of other columns."""
         return self._listed(str)
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -483,14 +483,14 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
-    """The markers to read as missing, in columns that are kept."""
+    """The recommended missing-value markers of the columns that are kept."""
     remarks = [*remarks]
     dropped = {remark.column for remark in remarks if remark.drop}
     return list(dict.fromkeys(r.option[1] for r in remarks if r.option and r.column not in dropped))
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
-    """Read markers as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
+    """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
     if not marks:
         return frame
     found = {}
@@ -629,7 +629,7 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """Levels in numerical order, if they differ only in consecutive numbers (Q1 to Q5); otherwise empty."""
+    """Levels that differ only in consecutive numbers (Q1 to Q5), in numerical order; otherwise ``[]``."""
     parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
     found = sorted((int(part[2]), part[1], k) for k, part in enumerate(parts.values()) if part)
     held = [*parts]

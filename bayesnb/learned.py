@@ -1,4 +1,4 @@
-"""What was learned from rows, and the classifier that follows from it."""
+"""Everything learned from rows, and the resulting classifier."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Learned:
 
 
 def schema_of(settings: EstimatorParameters, before: Classifier) -> Schema:
-    """The schema, with the current setting of ``columns``."""
+    """The schema of ``before``, with ``columns`` from ``settings``."""
     return replace(before.schema, columns=settings.columns)
 
 
@@ -120,7 +120,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if both classifiers count the same cells for the dependence, or if ``one`` counts no cells."""
+    """True if both classifiers count the same cells for the dependence, or the first classifier counts none."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
@@ -140,8 +140,8 @@ def believed(
 ) -> Classifier:  # fmt: skip
     """Build the classifier from ``learned``, using the priors and the estimate in ``settings``.
 
-    The target, EM result and exponents of ``before`` are kept. Features with ``draws`` are not sampled again.
-    ``others`` are further fields of the classifier.
+    The target, EM result and exponents come from ``before``. Features with ``draws`` are not sampled again. ``others``
+    are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

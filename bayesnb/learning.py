@@ -142,8 +142,8 @@ def with_rows(
 ) -> Classifier:  # fmt: skip
     """The classifier after learning further rows.
 
-    The first rows determine the exponents and the cells that are counted. Later rows are counted in the same cells, and
-    the exponents stay fixed.
+    The first rows determine the exponents and the cells that are counted. Later rows add counts to the cells, but
+    change neither cells nor exponents.
     """
     from sklearn.utils import column_or_1d
 
@@ -230,8 +230,7 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the dependences of the two classifiers need counts of different cells, raise an error. With ``keep``, use the
-    counts of ``before`` instead.
+    If the dependences need counts of different cells, raise an error or, with ``keep``, use the counts of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)

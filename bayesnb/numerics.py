@@ -132,8 +132,7 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
     a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. One count and its exposure may be negative: the pooled rate (a + b) / (at + bt) then subtracts
-    them.
+    ``at`` and ``bt``. One count and its exposure may be negative; (a + b) / (at + bt) is then a ratio of differences.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -191,8 +190,8 @@ def sums_of_others(x: Array) -> Array:
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
-    The best point of a grid is refined by bisection on the slope, because near a maximum, function values differ by
-    less than their rounding errors.
+    Bisection on the slope refines the best point of a grid: near a maximum, function values differ by less than their
+    rounding errors.
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))
@@ -217,7 +216,7 @@ def log_interval(middle: Array, width: Array) -> Array:
 
     An interval whose middle is above 0 is reflected to the negative side, because a difference of distribution
     functions near 1 loses digits. For an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln
-    Φ(b))). This formula is accurate even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the
+    Φ(b))), which is accurate even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the
     middle, because the difference of ln Φ(a) and ln Φ(b) loses digits.
     """
     middle, width = np.broadcast_arrays(-np.abs(middle), width)

@@ -74,7 +74,7 @@ def tick() -> None:
 
 
 def hide() -> None:
-    """Remove the bars before something is printed; the next report draws them again."""
+    """Remove the bars before something is printed; the next :func:`tick` draws them again."""
     if threading.current_thread() is threading.main_thread():
         _TERMINAL.clear()
 

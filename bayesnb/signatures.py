@@ -34,7 +34,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 def require_known(
     owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
 ) -> None:
-    """Raise ``TypeError`` unless ``function`` has all parameters in ``given``; ``cure`` writes the advice."""
+    """Raise ``TypeError`` if ``function`` lacks a parameter in ``given``; ``cure`` returns the advice."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind == each.VAR_KEYWORD for each in parameters):
         return

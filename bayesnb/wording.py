@@ -243,7 +243,7 @@ def counted_from(start: int) -> Iterator[None]:
 
 
 class TableRemark(UserWarning):
-    """A remark that the command line does not repeat, because the findings of ``inspect`` contain it."""
+    """A remark that the command line omits, because the findings of ``inspect`` contain the remark."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
@@ -304,7 +304,7 @@ UNFITTED = "columns that were not fitted are ignored: "
 
 
 def some(names: Iterable[Any], most: int = 12) -> str:
-    """Write the first ``most`` names, and how many remain."""
+    """Write up to ``most`` names, and how many remain."""
     every = list(names)
     return f"{every[:most]}" + f" and {len(every) - most:,} more" * (len(every) > most)
 

@@ -31,10 +31,10 @@ def explain(
     """Explain the prediction of one row.
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
-    data set, or a path as for `fit`. A model is fitted to DATA first. If a model file MODEL replaces DATA, the row
-    comes from the table NEW or from given values. If --row gives a position, --set changes values of that row. The
-    entries sum to the log-odds. Missing values add nothing; for each missing value, the expected information about the
-    class is shown.
+    data set, or a path as for `fit`. A model is fitted to DATA first. With a model file MODEL instead of DATA, the row
+    comes from the table NEW or given values. If --row gives a position, --set changes values of that row. The entries
+    sum to the log-odds. Missing values add nothing; for each missing value, the expected information about the class is
+    shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text

@@ -122,8 +122,8 @@ def update(model: str, more: str, **given: Any) -> int:
 
     Without a dependence, the result is as if the model had learned all rows from the start. A dependence keeps its
     learned exponents, cells and weights of models. The old file stays until the new file is complete. If another
-    process changes the file meanwhile, the rows are added to the changed model; with rows from stdin, which cannot be
-    read again, the command fails and writes nothing.
+    process changes the file meanwhile, the rows are added to the changed model; rows from stdin cannot be read again,
+    so the command fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -133,7 +133,7 @@ def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
     Without a dependence, the result is as if the model had never learned these rows. A dependence keeps its exponents,
-    cells and weights of models, which were learned from these rows too.
+    cells and model weights, which were learned from the removed rows too.
     """
     return _changed("without_rows", model, rows, **given)
 
@@ -188,8 +188,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     If the first model has a dependence, the merged model keeps the exponents of the first model. A dependence also
-    stores counts, for example per pair of levels. A later model's counts are added only if their cells are those of the
-    first model.
+    stores counts, for example per pair of levels. A later model's counts are added only if the first model counts the
+    same cells.
     """
     from bayesnb import learning
     from bayesnb.learned import counts_alike

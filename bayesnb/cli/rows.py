@@ -45,7 +45,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
     """A model and the name of its class column.
 
-    ``absent`` and ``target`` replace the settings of the model.
+    If given, ``absent`` and ``target`` replace the model's settings.
     """
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target

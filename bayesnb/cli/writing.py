@@ -148,7 +148,7 @@ def split(
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
     """Mask of the drawn rows: in each class, the fraction ``share`` with the smallest content hashes.
 
-    Equal rows are numbered, and the numbers are hashed too.
+    Equal rows are numbered, so that their hashes differ.
     """
     import numpy as np
     import pandas as pd

@@ -138,7 +138,7 @@ def number_in(text: str) -> str:
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Exchange points and commas in a number whose decimal mark may be ``decimal``."""
+    """Exchange points and commas, if ``decimal`` can be the number's decimal mark."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text

@@ -89,7 +89,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches, and name the source in errors."""
+    """Yield the batches; errors name the source."""
     batches = iter(batches)
     while True:
         with about_source(name, read):

@@ -34,7 +34,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False if the categories are only an encoding, as in batches of a table.
+    ``declares`` is False if the categories only encode the values, as in batches of a table.
     """
 
     name: Any
@@ -74,7 +74,7 @@ class Column:
 
     @property
     def unreadable(self) -> str:
-        """The kind of the cells if no family reads them, such as lists in Parquet; otherwise ""."""
+        """The kind of cells that no family reads, such as lists in Parquet; otherwise ""."""
         if not self.temporal:
             try:
                 _ = self.kind
@@ -210,7 +210,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """How to read markers as missing; ``among_floats`` says whether Python reads the other texts as numbers."""
+    """How to read markers as missing. ``among_floats``: whether Python reads all other texts as numbers."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 

@@ -348,7 +348,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a categorical column; ``ValueError`` if it is text in one table and numbers in another."""
+    """The kind of a categorical column; ``ValueError`` if one table holds text and another numbers."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -359,8 +359,8 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Check the numbers of a dense or sparse table. Numbers that a guessed family excludes become NaN if ``unseen``
-    allows it; otherwise, impossible numbers raise ``ValueError``.
+    """Check the numbers of a dense or sparse table. If the family was guessed and ``unseen`` allows NaN, impossible
+    numbers become NaN; otherwise, they raise ``ValueError``.
     """
     support, accepts = feature.family.support, feature.family.accepts
     of_numbers = support.kind in NUMBERS

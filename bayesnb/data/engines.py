@@ -135,8 +135,8 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame. ``first``, if given, gets the first frame and returns the function to use as
-    ``ask``.
+    """Yield ``ask(frame)`` for each frame. The optional function ``first`` gets the first frame and returns the
+    function ``ask``.
     """
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:

@@ -126,7 +126,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text with the first encoding that fits: stated, UTF-8 or another."""
+    """Decode a text with the first encoding that fits: ``encoding``, UTF-8 or another."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

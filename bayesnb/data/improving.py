@@ -172,7 +172,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """Levels of a whole-number column, if the column alone predicts the class best as ordered levels.
+    """Levels of a whole-number column, if ordered levels predict the class best (from this column alone).
 
     ``docs/how-to/choose-a-family.md`` describes the comparison.
     """
@@ -192,7 +192,7 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """How much better than a Gaussian each family predicts the class from the column alone, in nats.
+    """Gain of each family over a Gaussian in predicting the class from the column alone, in nats.
 
     Gains from -3 to 3 become 0.
     """
@@ -205,13 +205,13 @@ def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) ->
 
 
 def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
-    """The family of counts that predicts the class better than a Gaussian, if any."""
+    """The best family of counts for predicting the class, if better than a Gaussian."""
     gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
     return family if gain > 0 else None
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether texts alone predict the class better as bags of words than as levels or than class frequencies do."""
+    """Whether bags of words alone predict the class better than levels alone and than class frequencies."""
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.
     held, known = _labelled(held, labels)

@@ -69,7 +69,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move ``Missing`` specifications without a family to the first feature derived from their column."""
+    """Move each ``Missing`` without a family to the first feature derived from its column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -82,7 +82,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is a part, drop the features that need all parts."""
+    """Drop features that need the whole table if ``table`` is one part."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)
@@ -359,8 +359,8 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature that lacks some of its columns is omitted if
-    ``known`` contains one of its columns; otherwise, an error is raised.
+    Some columns of a bag of words may be absent. Any other feature that lacks some columns raises an error, or is
+    omitted if ``known`` contains one of its columns.
 
     Raises
     ------

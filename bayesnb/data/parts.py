@@ -30,8 +30,8 @@ class PartSummarizer:
     """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines.
 
     ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema,
-    if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` states why
-    each family was chosen from the first part.
+    if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` explains each
+    family that was chosen from the first part.
     """
 
     settings: EstimatorParameters

@@ -333,7 +333,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write numeric cells with the decimal mark of the column's texts, otherwise with a point."""
+    """Write numbers with the decimal mark of the column's texts, or a point if unclear."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column

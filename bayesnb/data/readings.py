@@ -35,7 +35,7 @@ from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, requi
 class UnreadCellWarning(UserWarning):
     """Cells that do not fit the reading of their column, such as "soon" among dates, count as missing.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. If the original cell is missing, so is the first feature column's cell."""
+        """Names of the feature columns. The first feature column is missing where the original cell is missing."""
         return (column,)
 
     @abstractmethod
@@ -89,11 +89,11 @@ class Reading(ABC):
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
-        """What the texts leave open, such as the decimal mark, or ""."""
+        """What the texts leave undecided, such as "the decimal mark", or ""."""
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers of a column, and the kinds of its cells, each ``None`` if absent."""
+        """The numbers of a column, or ``None``, and the kinds of its cells, or ``None``."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -446,8 +446,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in the time zone that a text states, otherwise in ``zone``, by default that of the first
-    learned column. Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
+    Month, weekday and hour are in a text's stated time zone, otherwise in ``zone`` (by default, the zone of the first
+    learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
     --------
@@ -521,7 +521,7 @@ class Date(Reading):
         return [None if np.isnan(cell) else self._text(cell) for cell in cells]
 
     def rounded(self, cells: Any, fine: bool) -> Any:
-        """Round elapsed time to days; with ``fine``, or for times of day, to minutes."""
+        """Round elapsed time to minutes for times of day or ``fine``, otherwise to days."""
         unit = 60 if self.format == "time" else 1440 if fine else 1
         return (cells * unit).round() / unit
 
@@ -819,7 +819,7 @@ MOST_SPELLED = 500
 
 
 def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map rare levels with typing errors, and synonyms of answers, to more frequent levels."""
+    """Map rare misspelled levels, and synonyms of answers, to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
@@ -867,7 +867,7 @@ def _one_slip(a: str, b: str) -> bool:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels in which different spellings of a level are joined.
+    """A column of levels; different spellings of one level are joined.
 
     Levels that differ only by case, spaces or Unicode form become one level. :func:`inspect` names columns with such
     levels.
@@ -981,13 +981,13 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """The sorted distinct texts, except missing-value markers; empty if some cells are not text."""
+    """The sorted distinct texts, without missing-value markers; [] if any cell is not text."""
     texts, others, _ = _texts_and_others(column)
     return [] if others else texts
 
 
 def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
-    """The distinct texts except markers, the other cells, and whether there are markers."""
+    """Distinct texts without missing-value markers, distinct non-text cells, and whether markers occur."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
@@ -1016,7 +1016,7 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that do not fit the reading. ``write`` maps a text to its suggested replacement, or ""."""
+    """Warn of cells that do not fit the reading. ``write(text)`` is the suggested replacement, or "" for none."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
@@ -1028,7 +1028,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The ``Number`` readings that fit all numbers among the levels, and the list of other texts."""
+    """The ``Number`` readings that fit all numeric levels, and the list of other texts."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
@@ -1036,14 +1036,14 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ``Number`` readings that fit all levels: several if ambiguous, none for whole numbers, which may be codes."""
+    """``Number`` readings that fit all levels (several if ambiguous); none for whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """Non-numeric texts, if few; among whole numbers as text, only if all are markers."""
+    """The non-numeric texts, if few (and, among textual whole numbers, if all are markers)."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -119,7 +119,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema, including these rows' levels, and the rows' statistics. Every row must have a label.
+        """The schema (including the rows' levels), and the rows' statistics. Every row must have a label.
 
         By default the schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
         """
@@ -159,7 +159,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace the names in ``wanted`` by columns of ``X``; return the values and the rest of ``X``.
+    """Replace names in ``wanted`` by columns of ``X``; return all values, and ``X`` without these columns.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """
@@ -276,7 +276,7 @@ class _Copies:
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
     """Return an iterator over the tables, and a function that draws a sample. Once the iterator is exhausted, the
-    function returns a random sample of at most ``most`` rows.
+    function returns ``most`` random rows, or all if fewer.
     """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 

@@ -150,7 +150,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Replace the columns in ``readings`` by their feature columns, unless this was already done."""
+        """Replace the columns in ``readings`` by their feature columns, unless they are already replaced."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -180,7 +180,7 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str | None = None) -> tuple[Schema, Data]:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
-        With ``learn``, new levels are added to the returned schema. Otherwise, new levels are treated as unseen, and
+        With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
         ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing"; the default depends on
         ``self.columns``.
         """

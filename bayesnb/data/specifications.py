@@ -113,7 +113,7 @@ class Binned:
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
-        Prior of the interval probabilities. With this prior, even an interval without rows has a positive probability.
+        Prior of the interval probabilities. The prior gives a positive probability even to intervals without rows.
     edges : array, optional
         Inner edges, in units of the column; ``bins`` and ``cut`` are then ignored.
 

@@ -1,6 +1,6 @@
 """Additive summaries of parts of a table.
 
-The sum depends neither on the partition of the table nor on the order of its parts.
+The sum of all summaries is the same for any partition of the table, in any order.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in both schemas; ``ValueError`` if no family fits its values."""
+    """Give each column the same family in both schemas; ``ValueError`` if no family fits the values."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

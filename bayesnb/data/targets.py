@@ -201,7 +201,7 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
 class SeveralTargetsWarning(UserWarning):
     """``y`` has several columns of counts, or of shares with a sum above 1. The columns are read as class weights.
 
-    To silence it, pass the class shares as ``y`` and the row sums as ``sample_weight``, or call
+    To silence the warning, pass the class shares as ``y`` and the row sums as ``sample_weight``, or call
     ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.
 
     Examples

@@ -42,7 +42,7 @@ def composed(text: str) -> str:
 class NoKnownWordWarning(UserWarning):
     """Most texts are uninformative, because they contain no word of the learned texts.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
     Examples
     --------
@@ -123,8 +123,8 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. For a table that is read in
-    parts, pass a ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. If the table is read in
+    parts, pass the words as ``vocabulary``.
 
     Examples
     --------

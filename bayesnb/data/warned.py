@@ -32,8 +32,8 @@ class UnseenLevelWarning(UserWarning):
     Numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1, also count
     as missing.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
-    with ``unseen="error"``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error
+    instead, fit with ``unseen="error"``.
 
     Examples
     --------
@@ -137,7 +137,8 @@ class UnseenCounter:
 class IdentifierWarning(TableRemark):
     """A column looks like an identifier or free text. New levels or numbers in an identifier are uninformative.
 
-    To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
+    To silence the warning, leave the column out, or name its family, as ``features={column: Categorical()}`` or
+    ``"text"``.
 
     Examples
     --------
@@ -254,7 +255,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
 class NumbersAsLevelsWarning(TableRemark):
     """A column holds numbers and other text, so every number is read as a level.
 
-    To silence it, specify the column, as ``features={column: Categorical()}``.
+    To silence the warning, specify the column, as ``features={column: Categorical()}``.
 
     Examples
     --------
@@ -277,7 +278,7 @@ FEWEST_LEVELS = 20
 class ManyClassesWarning(TableRemark):
     """``y`` has too many distinct values for class labels; it may hold numbers or identifiers.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
 
     Examples
     --------
@@ -295,7 +296,7 @@ class ManyClassesWarning(TableRemark):
 class TargetColumnWarning(TableRemark):
     """A column of the table equals ``y`` in every row.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.TargetColumnWarning)``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.TargetColumnWarning)``.
 
     Examples
     --------
@@ -340,7 +341,7 @@ def warn_of_target(table: Table, target: Target, soft: bool) -> None:
 class ClassSpellingsWarning(TableRemark):
     """Two classes differ only by case or blanks.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ClassSpellingsWarning)``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.ClassSpellingsWarning)``.
 
     Examples
     --------
@@ -359,7 +360,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
-    """Sentences about classes that differ only by case or blanks, for the first three groups."""
+    """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
     groups = spellings(texts).values() if len(texts) <= MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]
@@ -371,7 +372,7 @@ def spelled_apart(classes: Iterable[Any]) -> list[Message]:
 class UnlabelledRowsWarning(UserWarning):
     """Rows without a label were learned by EM.
 
-    To silence it, set ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
+    To silence the warning, set ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
 
     Examples
     --------
@@ -404,12 +405,12 @@ CLOSE = 1e-6
 
 
 class EncodedColumnsWarning(UserWarning):
-    """Some columns seem to be the output of an encoder or a scaler. Fit the original table instead.
+    """Some columns seem to be the output of an encoder or a scaler. Fit the original, untransformed table.
 
     Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. Tables
     and explanations of standardised columns are in units of standard deviations.
 
-    To silence it, name the family of the columns, or call ``warnings.simplefilter("ignore",
+    To silence the warning, name the family of the columns, or call ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.
 
     Examples

@@ -146,7 +146,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """How each column is refined: real columns by ``depth`` successive halvings."""
+        """Each column's refinements; a real column's cells are halved ``depth`` times."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -184,7 +184,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether every cut could come from :meth:`of`."""
+        """Whether :meth:`of` could have made every cut."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -193,9 +193,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If no interval of this depth is
-        missing, negating the column reverses its interval numbers. If some intervals are missing, negating the column
-        need not reverse its interval numbers.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. Negating a column is certain to
+        reverse its interval numbers only if no interval of this depth is missing.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -287,10 +286,10 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices (in ``pieces``) of columns without values, or whose only value is equally probable in all classes.
+    """Indices (in ``pieces``) of columns with no value, or one value equally probable in all classes.
 
-    Leave-one-out would leak the class through such a column: if a row is left out, its value becomes less probable in
-    its own class, but not in the other classes.
+    Leave-one-out would leak the class through such a column: the value becomes less probable only in the class of the
+    left-out row.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(pieces(posterior)):
@@ -358,9 +357,9 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells of the columns, and which cells to count.
 
-    ``pairs`` are the pairs of columns to count; if ``forests`` is set, these pairs are the possible edges of a forest.
-    ``joint`` are the blocks of the joint term. If ``kernel`` is true, combinations of the cells of all columns are
-    counted. ``numbers`` standardizes the real columns that have slopes.
+    ``pairs`` are the pairs of columns to count and, if ``forests`` is set, the possible edges of a forest. ``joint``
+    are the blocks of the joint term. If ``kernel`` is true, combinations of the cells of all columns are counted.
+    ``numbers`` standardizes the real columns that have slopes.
     """
 
     grid: Grid
@@ -416,7 +415,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether there are no forests, or all pairs of few columns are counted."""
+        """Whether there are no forests, or few columns whose pairs are all counted."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 
@@ -494,7 +493,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def sound(self, n_columns: int) -> bool:
-        """Whether exactly the cells named by ``cells`` are counted."""
+        """Whether the counted cells are exactly those of ``cells``."""
         cells, near = self.cells, self.near
         fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
         sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)

@@ -27,10 +27,10 @@ AT_ONCE = 1024
 class DrawnForests:
     """Posterior draws ``theta`` of the column parameters; forests are not stored, but drawn when needed.
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. If column u is
-    categorical, and the cell of its parent in the forest is known, the posterior mean of p(x_u | θ_u) is used instead
-    of draws. Draws of p(x_u | parent's cell) already carry the parameter uncertainty. So the mean of the density over
-    draws is the posterior predictive density.
+    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. For a categorical
+    column u whose parent in the forest has a known cell, the posterior mean of p(x_u | θ_u) replaces draws. Draws of
+    p(x_u | parent's cell) already carry the parameter uncertainty. The mean of the density over draws is the posterior
+    predictive density.
     """
 
     terms: TermSet

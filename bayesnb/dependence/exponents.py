@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is ½ for shape terms, and for features that have a shape term. ``mean`` is 1 for forests and features
-    without a shape (naive Bayes). For the remaining terms, ``mean`` is 0. If ``sd`` has several values, the value with
-    the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
+    ``mean`` is ½ for shape terms, and for features that have a shape term. ``mean`` is 1 for features without shape
+    terms (naive Bayes), and forests. For the remaining terms, ``mean`` is 0. If ``sd`` has several values, the value
+    with the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Lay out ``groups`` of terms; ``cells`` and ``numbers`` count offsets and slopes per class.
+        """Lay out ``groups`` of terms, ``cells`` offsets per class and ``numbers`` slopes per class.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert points to the layout ``other``, which begins with the same terms; new parameters are 0."""
+        """Convert points to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -114,7 +114,7 @@ class Layout:
 class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
-    w = 1 and b = 0 is naive Bayes. With two copies of a column, each copy gets the exponent ½. The exponents are
+    w = 1 and b = 0 give naive Bayes. With two copies of a column, each copy gets the exponent ½. The exponents are
     learned from the labels. The terms of a row are computed without the row. ``docs/theory/exponents.md`` has the
     details and the sources.
 
@@ -150,8 +150,8 @@ class Exponents:
     class_sd : float or tuple of float
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
-        With "class", each class c has an offset b_c. With "cell", each cell of each column has an offset per class,
-        too. Cells get no offsets if these would outnumber the rows or exceed 1,000.
+        With "class", each class c has an offset b_c. With "cell", each cell of each column also has an offset per
+        class. Cell offsets are omitted if they would outnumber the rows or exceed 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
@@ -167,8 +167,8 @@ class Exponents:
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of draws, folds, partitions, trees and samples of rows. The random choices also depend on the content of
-        the rows.
+        Seed of draws, folds, partitions, trees and samples of rows. Random choices depend on the seed and the rows'
+        content.
 
     Notes
     -----

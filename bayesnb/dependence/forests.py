@@ -1,11 +1,11 @@
-"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. The nodes are columns, divided
+"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. Network nodes are columns, divided
 into cells.
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
-cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. The
-concentrations a/(K_u K_v) of joint cells add up to a/K_u for each cell of u. The evidence of a forest T is a product
-over columns and edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant
-(matrix-tree theorem).
+cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. Summed over the
+cells of v, the concentrations a/(K_u K_v) of joint cells give a/K_u. The evidence of a forest T is a product over
+columns and edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant (matrix-tree
+theorem).
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
@@ -13,8 +13,8 @@ over columns and edges. The sum over all rooted forests, with a prior proportion
 All other quantities are ratios of sums over forests (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
 
 A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. The evidence
-is exact for a forest that can be directed so that no known cell has a missing parent. In other forests, a cell with a
-missing parent follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
+is exact for a forest that can be directed so that no known cell has a missing parent. Where a missing parent is
+unavoidable, a cell follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
 """
 
 from __future__ import annotations
@@ -179,17 +179,17 @@ class Forests:
         """Bounds on the exact log gain, with the missing cells of learned rows summed out. The bounds hold for rows of
         weight 1.
 
-        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows in which u and v
-        are known, E the rows in which only v is known, and z a completion of u. The exact evidence is the evidence in
+        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows with known u and
+        v, E the rows with known v only, and z a completion of u's missing cells. The exact evidence is the evidence in
         :attr:`log_gain`, times the mean over completions of
 
             ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
 
-        In B, n_y rows have u = y; n_yx of these rows also have v = x. E contains e_x rows with v = x, and e rows with
-        other values of v. In the numerator, the probability of each of the e_x rows is at most max_y (n_yx + e_x - 1 +
-        a/(K_u K_v)) / (n_y + e_x - 1 + a/K_u). This bound assumes that the other e_x - 1 rows come earlier and have u =
-        y. Each of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). If the edge
-        weights are multiplied by these bounds, the sum over directed forests bounds the exact sum.
+        In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x, and e rows have other
+        values. In the numerator, each of the e_x rows has probability at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) /
+        (n_y + e_x - 1 + a/K_u). The largest probability arises if the other e_x - 1 rows come earlier with u = y. Each
+        of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). The sum over directed
+        forests, with edge weights times these bounds, bounds the exact sum.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -215,10 +215,10 @@ class Forests:
 
     @cached_property
     def edges(self) -> Array:
-        """P(uv ∈ T | D), (class, column, column).
+        """P(edge uv | D), (class, column, column).
 
-        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. Therefore,
-        even small probabilities are accurate.
+        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. Products
+        keep even small probabilities accurate.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -284,7 +284,7 @@ class Forests:
 
         If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
         frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
-        the missing cells with the highest expected numbers of edges. Edges to the other missing cells are ignored.
+        the missing cells with the highest expected numbers of edges, and edges to other missing cells are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -383,13 +383,13 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of the term of each row. Each draw has a forest, and probabilities of cells given this forest.
 
-        For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. This posterior does not
-        depend on the other edges (Dawid and Lauritzen 1993). Only the probability of the row's cell in column v is
-        needed. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
+        For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. The Dirichlet posterior
+        does not depend on other edges (Dawid and Lauritzen 1993). The term needs only the probability of the row's cell
+        of v. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
         ``chosen`` is given, each draw is also conditioned on the row and on the row's class in ``chosen``. With
         ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing
-        cells are drawn, and the Beta posteriors of its class include the row. With or without ``chosen``, the mean of
-        exp(drawn term) over draws is exp(:meth:`term`). All rows use the same random numbers. If the row's cell at
+        cells are drawn, and the chosen class's Beta posteriors include the row. The mean of exp(drawn term) over draws
+        is exp(:meth:`term`), with or without ``chosen``. All rows use the same random numbers. If the row's cell at
         either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
@@ -429,9 +429,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row and two columns u and v: the weight of the learned rows with the same cells in u and v, and the
-        weight of the learned rows with the same cell in u. Both arrays (row, class, u, v) are 0 if the cell of u or v
-        is missing.
+        """For each row and two columns u and v: the weights of the learned rows that equal the row in u and v, and in
+        u. Both arrays (row, class, u, v) are 0 if the cell of u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
@@ -441,9 +440,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """List the completions of missing cells. Return the rows' positions, their completed cells, and log weights
-        (completion, class).
-        """
+        """Return completions of missing cells: row positions, completed cells, and log weights (completion, class)."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

@@ -1,8 +1,8 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-The likelihood of a row with missing cells is not conjugate. Therefore, columns are ordered by their numbers of missing
-cells and divided into *blocks*. Each factor p(block | earlier blocks) has a Normal-Wishart posterior, from the rows
-that are complete in these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7;
+The likelihood of a row with missing cells is not conjugate. Columns are ordered by their numbers of missing cells, and
+divided into *blocks*. Each factor p(block | earlier blocks) has a Normal-Wishart posterior, from the rows that are
+complete in these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7;
 ``docs/theory/exponents.md``).
 """
 

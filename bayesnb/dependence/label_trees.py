@@ -58,7 +58,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row).
 
-        If cuts are equally good, the row keys in ``order`` decide. These keys also depend on the labels.
+        If cuts are equally good, the row keys in ``order`` decide. Keys in ``order`` also depend on labels.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -161,12 +161,12 @@ class LabelTreeTerm:
 
     The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The strength of
     the prior is ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of
-    the counts of a node, and P the evidence averaged over all prunings below the node: P = ½ e + ½ P_left P_right. So a
-    node is pruned with posterior probability ½ e / P. The average over all prunings is a sum over the path of a row
+    the counts of a node, and P the evidence averaged over all prunings below the node: P = ½ e + ½ P_left P_right. A
+    node is pruned with posterior probability ½ e / P. The average over all prunings sums over the nodes on a row's path
     (context-tree weighting, see Willems, Shtarkov and Tjalkens 1995). If a learned row has no value for a split, the
     row is counted in the node of the split and in no child. If a new row has no value for a split, the predictions of
-    both children are averaged, weighted by their learned rows. A learned row is predicted only by trees that were not
-    grown on it.
+    both children are averaged, weighted by their learned rows. A learned row is predicted only by trees grown without
+    this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """
@@ -178,7 +178,7 @@ class LabelTreeTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        If ``left`` holds the labels of learned rows, return their leave-one-out terms.
+        If labels ``left`` of learned rows are given, return leave-one-out terms.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

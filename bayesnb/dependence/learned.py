@@ -1,4 +1,4 @@
-"""Naive Bayes with more terms, each raised to a power."""
+"""Naive Bayes with added terms, each raised to a power."""
 
 from __future__ import annotations
 
@@ -220,11 +220,10 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        If members are averaged, each draw comes from one learned member. Each draw's class probabilities, mixed with
-        the class frequencies (weight π₀), are raised to ``power`` and normalized. The class frequencies are mixed in to
-        allow for wrong labels, not as an estimate of p(c | x). Every draw is mixed with the class frequencies.
-        Replacing a fraction π₀ of the draws by the class frequencies would extend every interval with tail
-        probabilities below π₀ to these frequencies.
+        In a model average, each draw comes from one member. Each draw's class probabilities are mixed with the class
+        frequencies (weight π₀), raised to ``power`` and normalized. The mixed-in class frequencies allow for wrong
+        labels; they do not estimate p(c | x). Every draw is mixed with the class frequencies. If a fraction π₀ of the
+        draws were class frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -287,8 +286,8 @@ def rows_left_out(
     """Return a function that takes positions of rows and returns :class:`Rows`. The terms of each row are computed
     without the row.
 
-    A weight is the number of times that a row was observed. Therefore, leave-one-out removes at most one observation:
-    it reduces a weight of 2 to 1, and a weight of ½ to 0.
+    A weight is the number of times that a row was observed. Leave-one-out removes at most one observation of a row: a
+    weight of 2 becomes 1, and ½ becomes 0.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

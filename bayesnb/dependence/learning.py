@@ -129,8 +129,8 @@ class _Learning:
         Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
         columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
         columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
-        member learns all exponents except the exponent of the trees. ``before`` holds terms and members learned from
-        more rows, to start the search.
+        member learns all exponents except the exponent of the trees. The search starts from ``before``: terms and
+        members learned from more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = names(posterior)
@@ -182,8 +182,8 @@ class _Learning:
         """Predict held-out rows by each member of a model average.
 
         For each fold, everything except the trees is learned again from the other folds. Rows are assigned to folds
-        class by class; copies of a row may be in different folds. A class's rows share a fold if only column names,
-        level names or signs differ.
+        class by class; copies of a row may be in different folds. A class's rows differing only in column names, level
+        names or signs share a fold.
         """
         posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
@@ -224,7 +224,7 @@ class _Learning:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Held-out rows: log p(c | x) under each member, (row, class); labels, positions and folds."""
+    """Held-out rows: labels, positions, folds, and log p(c | x) under each member, (row, class)."""
 
     log_p: dict[str, Array]
     labels: Labels
@@ -264,11 +264,11 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Estimate the members' weights, then the power of their weighted mean; both are posterior modes.
+    """Estimate the members' weights, then the power of the weighted mean, by posterior modes.
 
     The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
-    (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). So the mean is
-    raised to a power. The log power has the prior Normal(0, 0.3).
+    (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). The weighted
+    mean is raised to a power. The log power has the prior Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
@@ -288,7 +288,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
 
 def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
-    """The logarithm of the weighted mean of the probabilities of the members."""
+    """The log of the weighted mean of the members' probabilities."""
     return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 

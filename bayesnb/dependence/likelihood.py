@@ -2,10 +2,9 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
 the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
-each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes. These covariates
-are indicators of cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). So the
-model is multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is
-concave.
+each class has a deviation, v_ct = w_t + d_ct. Further covariates, whose value is the same for all classes, are
+indicators of cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). The model is
+multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
@@ -198,12 +197,12 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add the information about the deviations d to ``apart``, if all their covariates have the same value for all
-    classes. ``both``, (class, class, row), is the weight times p_c p_k, or its mean over parameters.
+    """Add the information about the deviations d to ``apart``; each covariate must be equal for all classes. ``both``,
+    (class, class, row), is the weight times p_c p_k, or its mean over parameters.
 
     A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
-    from the two other blocks. One matrix product of ``both`` and z_i z_j, j ≥ i, gives row i of every pair's matrix.
-    Most covariates are indicators, so only the rows in which covariate i is not 0 are multiplied.
+    from the two other blocks. Multiplying ``both`` by z_i z_j for all j ≥ i gives row i of every pair's matrix. Most
+    covariates are indicators, so the product skips rows in which covariate i is 0.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
@@ -221,12 +220,12 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
 def information_by_pairs(
     terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information as :func:`_information_by_classes`, computed by sums over pairs of classes. ``both``,
-    (class, class, row), is the weight times p_c p_k, or its mean over parameters.
+    """Add what :func:`_information_by_classes` adds, computed by sums over pairs of classes. ``both``, (class, class,
+    row), is the weight times p_c p_k, or its mean over parameters.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. In z_c - z_k, the block for the deviations d_c holds the covariates of class c. Block d_k holds the
-    negated covariates of class k.
+    is s_c - s_k. For the deviations, z_c - z_k holds the covariates of class c (block d_c) and the negated covariates
+    of class k (block d_k).
     """
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)

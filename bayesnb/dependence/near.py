@@ -56,7 +56,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors, and without combinations of weight 0."""
+        """A copy without rounding errors or cell combinations of weight 0."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -79,10 +79,10 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns. A real column adds the squared difference of the two cells' ranks,
-    which are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. If either cell is missing,
-    the column adds its mean contribution over pairs of rows. For a learned row x_i, K(x_i, x_i) is subtracted from both
-    sums. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
+    The squared distance d² is a sum over columns. A real column adds the squared difference of two rows' ranks, which
+    are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds
+    its mean contribution over pairs of rows. For a learned row x_i, both sums over j lose K(x_i, x_i). The width h and
+    the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
@@ -91,7 +91,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
-        If ``left`` holds the labels of learned rows, return their leave-one-out terms.
+        If labels ``left`` of learned rows are given, return leave-one-out terms.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -103,7 +103,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h², and the strength a, that minimize the leave-one-out log loss."""
+        """The number of halvings of h² and the strength a with the smallest leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = np.exp(-self._distances(self.counts.cells[cut].T))
@@ -124,8 +124,8 @@ class NearTerm:
     def shares(self, codes: Array) -> Array:
         """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
 
-        Multiply every d² by t (0 ≤ t ≤ 1). The derivative of ln p(c | x) in t is a sum over columns. The contribution
-        of a column is its part of this derivative, integrated over t from 0 to 1.
+        Multiply every d² by t (0 ≤ t ≤ 1). The derivative of ln p(c | x) in t is a sum over columns. A column's
+        contribution is its summand of the derivative, integrated over t from 0 to 1.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -185,7 +185,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column: the position of each cell, (cell, dimension), and the mean of d² over pairs of rows."""
+        """For each column: the positions of cells, (cell, dimension), and the mean squared distance d² between rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

@@ -22,8 +22,8 @@ from bayesnb.statistics.statistic import Labels, Statistic
 class Axis:
     """A column's sequence of refinements, from a single cell to its finest cells.
 
-    Each of ``steps`` refinements cuts every cell into ``arity`` cells. For a real column, ``arity`` is 2. A categorical
-    column is cut into all levels in one step.
+    Every cell is cut into ``arity`` cells, ``steps`` times. For a real column, ``arity`` is 2. A categorical column is
+    cut into all levels in one step.
     """
 
     steps: int
@@ -34,7 +34,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Sum ``counts`` within each coarse cell, after ``steps`` refinements."""
+        """Sum ``counts`` in each cell produced by ``steps`` refinements."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim
@@ -117,7 +117,7 @@ class PairCounts(Statistic):
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Group the positions of equal ``shapes``."""
+    """Positions of each shape in ``shapes``."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -157,7 +157,7 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        First, ``less`` is subtracted from each count. A term whose count is below ``less`` is invalid.
+        Each count is reduced by ``less``. Counts below ``less`` give invalid terms.
         """
 
     @abstractmethod
@@ -213,9 +213,8 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     Cells of the two columns are refined alternately. When one column is refined, the frequency of a finer cell within
-    its parent cell is estimated separately for each cell of the other column. Each estimate uses the rows in that cell.
-    Estimates from few rows are shrunk towards estimates from coarser cells of the other column, and ultimately from the
-    whole class:
+    its parent cell is estimated separately from the rows in each cell of the other column. Estimates from few rows are
+    shrunk towards estimates from coarser cells of the other column, and ultimately from the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
@@ -303,7 +302,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The sum over refinements. ``finer`` repeats each cell's value for the parts that one refinement makes."""
+        """The term, summed over refinements. ``finer`` copies each cell's value to the parts one refinement makes."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -351,8 +350,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
-    otherwise with False. The second entry counts earlier refinements of this step's column; the third entry counts
-    those of the other column.
+    otherwise with False. The second and third entries count earlier refinements of the step's column and of the other
+    column, respectively.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -31,10 +31,9 @@ request has few rows.
 class Partitions:
     """Binary trees. In one tree, all nodes of the same depth use the same split.
 
-    ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes to
-    the right if its interval is at or above the interval of the split, or if it has the level of the split. A row stops
-    at a split if its value in that column is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children
-    of k.
+    ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes
+    right if its interval is at or above the split's interval, or its level is the split's level. A row stops at a split
+    whose column is missing in the row. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
     """
 
     columns: Array
@@ -97,8 +96,8 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
     column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. If a real column has the same first number as another column, it gets a second number, from the order of its
-    cells. Columns with equal seeds differ only in names or direction (x or -x).
+    number. A real column whose first number equals another column's gets a second number, from the order of its cells.
+    Columns with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
@@ -118,7 +117,7 @@ class PartitionTerm:
 
     At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
     frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leave-one-out subtracts a row's weight
-    from the counts of its class along its path. Leaving out a row does not change the pooled frequencies.
+    from its class's counts along the row's path. Leaving out a row does not change the pooled frequencies.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -176,7 +175,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        If ``left`` holds the rows' labels, the term of each row's own class excludes the row.
+        With labels in ``left``, each row is excluded from the term of its own class.
         """
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)

@@ -97,7 +97,7 @@ def laplace(
 
     The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5). The search ends if the predicted
     increase of the log posterior is below half of ``enough``, in nats. The search also ends if the log evidence is very
-    unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the start, if known.
+    unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -144,14 +144,15 @@ def draws(
 
     The draws are (draw, parameter). Draws of the approximating Normal come in pairs, z and -z, whose errors nearly
     cancel (antithetic variates, Hammersley and Morton 1956). Let r be the log density of the posterior minus that of
-    the approximating Normal. If the standard deviation of r over the draws is above ``EXACT``, elliptical slice
-    sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain starts
-    at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights exp(r).
+    the approximating Normal. If the Laplace approximation is poor (standard deviation of r above ``EXACT``), elliptical
+    slice sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain
+    starts at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights
+    exp(r).
 
     The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain in
     some chain after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log
-    likelihood. If the final log likelihood of the omitted rows varies across chains by more than ``EXACT`` nats
-    (standard deviation), all rounds are repeated with all rows.
+    likelihood. All rounds are repeated with all rows if the final log likelihood of the omitted rows has a standard
+    deviation above ``EXACT`` nats across chains.
 
     Returns
     -------
@@ -216,7 +217,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """Return the log likelihoods (draw,) at all points, and rows whose label is uncertain at any point. If keeping the
+    """Return the log likelihoods (draw,) at all points, and rows whose label is uncertain at some point. If keeping the
     uncertain rows takes too much memory, return ``source`` (all rows).
     """
     total, kept, cells = np.zeros(len(points)), [], 0
@@ -276,10 +277,10 @@ class LearnedExponents:
     deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
     or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
-    members of a model average. The first member predicts the class frequencies; its exponents, the first row of
-    ``points``, are all 0. ``posterior`` and the last rows of ``points`` belong to the member that learns all terms.
-    Averaged probabilities are raised to ``power``. ``spreads`` holds one Normal per member, for averaging
-    probabilities.
+    members of a model average. The first member predicts the class frequencies: its exponents (first row of ``points``)
+    are all 0. ``posterior`` and the last rows of ``points`` belong to the member that learns all terms. Averaged
+    probabilities are raised to ``power``. ``spreads``, for averaging probabilities, holds each member's Normal
+    distribution.
     """
 
     spec: Exponents
@@ -360,7 +361,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The starting mean and precision matrix of the search for a variational Gaussian over ``layout``.
+        """Mean and precision matrix from which the search for a variational Gaussian over ``layout`` starts.
 
         Parameters that are also in the learned layout start at their learned values.
         """
@@ -514,7 +515,7 @@ def learn_exponents(
 
     Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
     ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a
-    triple: a posterior learned from more rows, each term's position in it (-1 for a new term), and whether both
+    triple: a posterior learned from more rows, each term's position in that posterior (-1 if new), and whether both
     posteriors have the same cells. With ``before``, prior standard deviations are chosen with a quadratic approximation
     of the log likelihood, and no draws are kept.
 

@@ -1,8 +1,8 @@
 """Class probabilities averaged over a Normal distribution of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So the scores are Normal if the exponents are
-Normal. Class probabilities depend only on the differences between scores. So for K classes, the mean of the class
-probabilities is an integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. Scores are Normal if the exponents are Normal.
+Class probabilities depend only on the differences between scores. For K classes, the mean of the class probabilities is
+an integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert to ``other``, a layout that begins with the same terms; new parameters are 0."""
+        """Convert to the layout ``other``, which begins with the same terms; new parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Draws, (draw, parameter), made from standard Normal ``z``, (draw, parameter sorted by mean)."""
+        """Turn standard Normal ``z``, (draw, parameter sorted by mean), into draws, (draw, parameter)."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -165,8 +165,8 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
 
     For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
-    of p. This derivative is concentrated around 0 and does not depend on sd. So all nodes of the quadrature lie within
-    a fixed distance of 0.
+    of p. p'(t) is concentrated around 0 and does not depend on sd. All quadrature nodes lie within a fixed distance of
+    0 for every sd.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -182,7 +182,7 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
     """ln E p, as in :func:`_mean_logistic`, but accurate for small probabilities, too. Below the smallest node, p(1 -
-    p) is nearly exp(t), so this part of the integral is added in closed form.
+    p) is nearly exp(t), so the integral there is added in closed form.
     """
     found = np.empty_like(center)
     narrow = sd <= WIDE
@@ -205,13 +205,13 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Compute class probabilities, p · exp(scale), at quadrature nodes. Return p (class, row, node); the node weights,
-    which are equal; scale (row, class); and a permutation of the classes.
+    """Compute class probabilities, p · exp(scale), at quadrature nodes. Return p (class, row, node); the equal weights
+    of the nodes; scale (row, class); and a permutation of the classes.
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
-    scores have equal moments must get equal probabilities. A fifth array, (row, class, class), holds weights to average
-    results over classes with equal moments. This array is ``None`` if no row has such classes, or if there are only two
-    classes.
+    scores have equal moments must get equal probabilities. The last returned array, (row, class, class), holds weights
+    for averages over classes with equal moments. The fifth array is ``None`` for two classes, or if no row has classes
+    with equal moments.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -374,9 +374,9 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     """The variational Gaussian approximation: the Normal with the smallest Kullback-Leibler divergence KL(Normal |
     posterior).
 
-    Averaged over the variational Gaussian, the gradient of the log posterior is 0, and the negative Hessian equals the
-    Gaussian's precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and
-    averages the derivatives over the current Normal.
+    Under the variational Gaussian, the log posterior has mean gradient 0, and its mean Hessian is minus the Gaussian's
+    precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and averages the
+    derivatives over the current Normal.
     """
     n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms
     if two:
@@ -419,21 +419,21 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 
 def _compared(x: Array, n: int) -> Array:
-    """Replace the deviations of two classes, stored after ``n`` shared exponents, by (d_1 - d_0) / √2."""
+    """Keep the ``n`` shared exponents; replace the deviations d_0 and d_1 by (d_1 - d_0) / √2."""
     first, second = np.split(x[..., n:], 2, axis=-1)
     return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
 
 
 def _apart(x: Array, n: int) -> Array:
-    """Undo :func:`_compared`, with deviations of the two classes that sum to 0."""
+    """Undo :func:`_compared`; the deviations of the two classes then sum to 0."""
     half = x[..., n:] / np.sqrt(2)
     return np.concatenate([x[..., :n], -half, half], axis=-1)
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
     """A Cholesky factor L of the precision, and a square root of the covariance. The precision is factored with the
-    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. So the root's first rows, which
-    belong to shared exponents and the first classes, are mostly zero.
+    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. The root's rows for shared exponents
+    and the first classes come first, and are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

@@ -57,8 +57,8 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The log predictive of each column for learned rows, (row, class, term). Each row is left out of its class's
-    posterior. A row changes only the posterior of its class. So the terms for all other classes use the full posterior.
-    The term of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not rescaled.
+    posterior. A row changes only the posterior of its own class, so all other classes use the full posterior. The term
+    of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not rescaled.
     ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
@@ -236,7 +236,7 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        ``which`` holds the labels of learned rows, or is the number of new rows. A learned row is left out when the
+        For learned rows, ``which`` holds the labels; for new rows, their number. A learned row is left out when the
         terms for its own class are computed.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
@@ -284,7 +284,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Combine column terms and added terms into the terms that are multiplied by exponents."""
+    """Combine ``columns`` and ``beside`` into the terms that exponents multiply."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -36,8 +36,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         True classes.
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
-        int, a clone of ``clf`` is fitted. None means that ``clf`` is already fitted, and that ``X`` and ``y`` are
-        held-out rows.
+        int, a clone of ``clf`` is fitted. With None, ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if the folds
         outnumber a class's rows. If "loo" is used with a classifier other than BayesianNB or with a ``dependence`` that
-        has exponents. A result of ``with_class_prior`` requires ``cv=None``.
+        has exponents. Classifiers from ``with_class_prior`` require ``cv=None``.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

@@ -94,7 +94,7 @@ class Comparison:
         return float(gap.mean()), standard_error(gap) / len(gap)
 
     def never(self, name: Any) -> int:
-        """The number of held-out rows whose class got probability 0 from a model."""
+        """The number of held-out rows whose true class a model finds impossible."""
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:

@@ -58,8 +58,8 @@ def compare_estimates(
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Dependences are scored by 5-fold cross-validation, or 2-fold with
         65,536 rows or more. If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored
-        rows. With up to 600 rows, "auto" and "auto-counts" are scored on the held-out rows that also determine the
-        weights of their models.
+        rows. With up to 600 rows, "auto" and "auto-counts" learn model weights from held-out rows, and are scored on
+        these rows.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Unscored rows are learned too.
     random_state : int
@@ -109,8 +109,8 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The estimate or dependence to recommend unless a different one is clearly better; by default, the setting of
-        ``clf``, or "predictive".
+        The recommended estimate or dependence if no other is clearly better; by default, the setting of ``clf``, or
+        "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)

@@ -127,7 +127,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    Each fold predicts with ``of(fitted)``, where ``fitted`` is its fitted classifier.
+    Each fold predicts with ``of`` applied to the fold's fitted classifier.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
@@ -151,7 +151,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """If a fitted model has an unknown class, use it for labels that were not learned."""
+    """If a fitted model has an unknown class, labels that were not learned become this class."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 

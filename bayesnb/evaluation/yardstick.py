@@ -57,7 +57,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. The posterior is exact for the rows before ``seen`` transforms them."""
+        """The model that generates the tables. The posterior is exact for rows that ``seen`` has not transformed."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -296,8 +296,8 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """Scores for one table. ``law`` holds draws (draw, row) or interval endpoints (row, 2).
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
-    probability. So the interval between two quantiles has the nominal coverage if the ranks of the quantiles, q (m +
-    1), lie between 1 and m.
+    probability. The interval between two quantiles has the nominal coverage if their ranks, q (m + 1), lie between 1
+    and m.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -99,7 +99,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """For each part, the cells (row, column); NaN, or -1 for integers, if the part does not read the value."""
+        """The cells for each part, (row, column); values that the part does not read are NaN, or -1 for integers."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
@@ -109,7 +109,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class), combined from the log densities of the parts.
 
-        ``ask(part, own, seen)`` returns the log density of ``seen``. ``own`` is the posterior or θ of ``part``.
+        ``ask(part, own, seen)`` returns the log density of ``seen`` under ``part``, whose posterior or θ is ``own``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -194,7 +194,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of one column's mean density over the alternatives, (..., row, class); 0 for a missing cell.
+    """Log of the mean over alternatives of one column's density, (..., row, class); 0 if missing.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """
@@ -229,7 +229,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     Parameters
     ----------
     family : Family
-        The family of the other values. Positive numbers: LogNormal (the default), GammaKnownShape, Exponential. Any
+        The family of the nonzero values. Positive numbers: LogNormal (the default), GammaKnownShape, Exponential. Any
         numbers: PolyaTree, Gaussian. Counts, reduced by 1: Poisson, NegativeBinomial.
     zero : Beta
         The prior of the probability of 0.
@@ -360,8 +360,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Specify ``edges`` for each PolyaTree in the mixture. Otherwise, the rows determine the tree's cells, and the tree's
-    posterior weight is too large.
+    Specify ``edges`` for each PolyaTree in the mixture. Without ``edges``, rows determine a tree's cells, and the
+    tree's posterior weight is too large.
 
     Parameters
     ----------

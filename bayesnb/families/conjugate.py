@@ -61,7 +61,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Per cell, the increments d of the parameters and ln h, broadcastable to (row, class, column[, level])."""
+        """Each cell's increments d of the parameters, and ln h, broadcastable to (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """For each cell: the posterior that predicts the cell, the increments d of the parameters, and ln h."""
@@ -75,13 +75,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log densities of the output of ``read``, summed over columns by a compiled loop, without the log Jacobian.
+        """Log densities of the output of ``read`` (without its log Jacobian), summed over columns by a compiled loop.
 
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, the leave-one-out log predictive under each row's own class. NaN if the
-            posterior of the class is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive. With ``labels``, the log predictive is leave-one-out, in each row's class. NaN stands
+            for a class posterior that is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -110,7 +110,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             yield Tally(x[cut], members[cut], None)
 
     def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-        """For each block of rows, yield the weight, Σ d, and the maximum log-likelihood over θ."""
+        """Yield the weight, Σ d and the maximum log-likelihood of each block of rows."""
         # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the
         # loss from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
         for tally in self.tallies(x, members):
@@ -284,8 +284,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
 
-        The draws of a single row have the right distribution, but different rows do not share one θ. With
-        ``chosen=None``, the draws are conditioned on the data, but not on row i.
+        Draws for one row have the right distribution, but different rows have different θ. With ``chosen=None``, the
+        draws are conditioned on the data, but not on row i.
         """
         found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
         for c in range(found.shape[-1]):
@@ -373,7 +373,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block, yield its rows, first column, codes, output of ``cells``, and mask of known cells."""
+        """Yield each block's rows, first column, codes, output of ``cells``, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

@@ -22,8 +22,8 @@ class Dyadic:
     The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
     lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two
     cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number
-    exactly at a cut goes to the half that is farther from the ``head`` end of the column. So negating the column only
-    reverses the order of the intervals.
+    exactly at a cut belongs to the half farther from the ``head`` of the column. Negating the column only reverses the
+    order of the intervals.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ class Boxes:
 
     The density of an inner interval is uniform. In an outer interval, the density at distance u from the finite edge is
     w / (w + u)², where w is the width of the neighbouring interval. ``cuts`` are the intervals of each column. ``low``,
-    ``high`` and ``width`` (column, interval) are the edges and the width of each interval; the width of an outer
-    interval is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
+    ``high`` and ``width`` (column, interval) are the edges and the width of each interval; for an outer interval,
+    ``width`` is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]

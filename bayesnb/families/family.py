@@ -217,8 +217,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        Up to a constant that classes share, log p(x | θ) is xᵀ curvature x + weights·x + Σ_term ``offset``. ``None`` if
-        log p(x | θ) is not quadratic.
+        log p(x | θ) = xᵀ curvature x + weights·x + Σ_term ``offset`` + a constant that classes share. ``None`` if log
+        p(x | θ) is not quadratic.
         """
         return None
 
@@ -262,7 +262,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """Whether the columns form one feature: they are one term of the model, or share a hyperparameter."""
+        """Whether columns form one feature because they are one term of the model or share a hyperparameter."""
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:

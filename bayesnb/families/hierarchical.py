@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
-    """The likelihood of a conjugate family under a prior that is learned from all classes.
+    """The likelihood of a conjugate family, with a prior learned from all classes.
 
     NUTS samples the shared parameters, and the parameters without a conjugate prior. Class parameters with a conjugate
     prior are integrated out during sampling, and drawn exactly afterwards. With ``together``, all columns share a
@@ -163,8 +163,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """The variables are ``pooled`` (column, level) and ``strength`` (column,).
 
-        ``together`` adds ``location`` and ``scale``; to avoid a funnel, ln(strength / median) is sampled as location +
-        scale × z.
+        ``together`` adds the variables ``location`` and ``scale``; sampling ln(strength / median) as location + scale ×
+        z avoids a funnel.
         """
         import pymc as pm
 
@@ -252,7 +252,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """For each k, add a Dirichlet variable for columns of k levels; pad with 0 to (..., column, level)."""
+    """Add a Dirichlet variable for the columns of each level count; pad with 0 to (..., column, level)."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -318,7 +318,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether all columns share one learned ``scale``, and so are dependent and form one term of the model.
+        Whether all columns share one learned ``scale``. Such columns are dependent and form one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -348,8 +348,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: the mean of the class means (``centre``) and their standard deviation (``between``), both
-        (column,); σ within each class, (class, column); and, with ``together``, one scale for all columns.
+        """Variables: ``centre`` and ``between``, (column,), the mean and standard deviation of the class means; σ
+        within each class, (class, column); with ``together``, one scale for all columns.
 
         Standard deviations are sampled as multiples of their prior scale, to avoid a funnel.
         """

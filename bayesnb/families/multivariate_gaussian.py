@@ -177,8 +177,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Each row's log predictive after removing the row from ``believed``; new rows have ``weight`` 0.
 
-    ``squares`` holds the squared distances h, as computed by :func:`distances`. NaN if the posterior without the row is
-    improper.
+    ``squares`` holds the squared distances h, as computed by :func:`distances`. An improper posterior without the row
+    gives NaN.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -270,8 +270,8 @@ class SharedGaussian(MultivariateGaussian):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         """Broadcast the prior over classes.
 
-        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. Under the flat prior,
-        the posterior mode of the covariance is then the scatter divided by N.
+        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With reduced ν, the
+        posterior mode of the covariance under the flat prior is scatter / N.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))

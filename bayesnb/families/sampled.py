@@ -82,10 +82,10 @@ FEWEST = 4
 class Strata:
     """Groups of draws. Within a stratum, shared parameters are nearly equal, so columns are nearly independent.
 
-    Given the shared parameters h, such as a common scale of standard deviations, columns are independent. So the
-    predictive of a row is an average over h, E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain
-    average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. So the densities of each column are
-    averaged within a stratum; the averages are multiplied over columns; and the products are averaged over strata.
+    Columns are independent given the shared parameters h, such as a common scale of standard deviations. A row's
+    predictive is an average over the shared parameters h: E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the
+    plain average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. The predictive averages each
+    column's densities within a stratum, multiplies the averages over columns, and averages the products over strata.
     """
 
     members: tuple[Array, ...]
@@ -121,7 +121,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw strata, (draw, row), with probability proportional to the stratum's share times the row's density in it.
+        """Draw strata, (draw, row), with probability proportional to the share times the row's density in the stratum.
 
         ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.
@@ -148,7 +148,7 @@ class Strata:
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
     """Yield parts of draws, ≤ ``most`` each.
 
-    A part that is too large is sorted by the parameter with the largest sd, and halved.
+    Parts of more than ``most`` draws are sorted by the parameter with the largest sd, and halved.
     """
     if len(members) <= most:
         yield members
@@ -297,10 +297,10 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        Leaving out a row changes the posterior of a column only through the cell in this column. So draws are
-        reweighted separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted
-        densities are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior
-        and statistic) is given, the posterior is sampled again without the row.
+        Leaving out a row changes the posterior of a column only through the cell in this column. Draws are reweighted
+        separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted densities
+        are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior and
+        statistic) is given, the posterior is sampled again without the row.
         """
         n_classes, n_columns = posterior.batch_shape
         if n_columns > 1 and not self.one_term:
@@ -462,10 +462,10 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless ``nu`` is given.
 
-    The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
-    above. The density of σ is 0 at σ = 0. So the posterior is proper even if all values of a class are equal. Under a
-    flat prior, the posterior would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
-    (2010). All parameters except ``nu`` are in units of the column. All parameters except m are positive.
+    The prior is weak: σ lies between s/20 and 1.6 s with probability 0.9, and the upper tail is long. The density of σ
+    is 0 at σ = 0. The posterior is proper even if all values of a class are equal. Under a flat prior, the posterior
+    would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters except
+    ``nu`` are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and θ has a Pólya tree prior.
 
     To make the 64 cells, the sorted values of the column are divided into halves repeatedly. The density within a cell
-    is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). So this density changes the
-    evidence but not the class probabilities.
+    is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). Densities within cells change the
+    evidence, but not the class probabilities.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""The posterior of naive Bayes, and of the exponents if they were learned, as one object.
+"""The posterior of naive Bayes and of any learned exponents, as one object.
 
 Conditioning on x gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). So by default,
-results for a row are also conditioned on that row, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
+The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). By default
+(``given="row"``), results for a row are also conditioned on this row (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """1 to condition on the row as well as the data, 0 for the data alone."""
+        """1 to condition on the data and the row, 0 to condition only on the data."""
         return int(self.given == "row")
 
     @property
@@ -211,12 +211,12 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features for which only each cell's log-likelihood is drawn, not the parameters."""
+        """Features for which each cell's log-likelihood is drawn instead of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
     def draw_size(self) -> int:
-        """The number of values in one draw of all parameters except those of ``by_cells``."""
+        """The number of values in one draw of all parameters, without the features ``by_cells``."""
         return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
@@ -227,7 +227,7 @@ class Believed:
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed``, for further draws, is (random seed, number of the batch ``drawn``).
+        Further draws use ``seed``: (random seed, batch number of ``drawn``).
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)
@@ -241,7 +241,7 @@ class Believed:
 
         The result holds the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard errors, with
         shape (row, 2, 3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011).
-        If draws are conditioned on the row, exp(``log_p``) of shape (row, class) replaces their mean.
+        If draws are conditioned on the row, exp(``log_p``), (row, class), replaces the draws' mean.
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -265,7 +265,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Reject plug-in estimates if there is an unknown class, and modes if features are sampled."""
+    """Raise an error for plug-in estimates with an unknown class, or modes with sampled features."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

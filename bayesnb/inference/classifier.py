@@ -340,7 +340,7 @@ def index_of(X: Any) -> pd.Index | None:
 
 
 class FarRowError(ValueError):
-    """A row is too far from all learned rows: its squared distance overflows at 1e154 standard deviations.
+    """A row is so far from all learned rows (1e154 standard deviations) that the squared distance overflows.
 
     Examples
     --------
@@ -408,7 +408,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and each dataclass instance in it only once, without cached properties."""
+    """Copy a value without cached properties; each dataclass instance is copied only once."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

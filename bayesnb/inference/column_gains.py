@@ -48,7 +48,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
         The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from the class
         frequencies to a model with only this column. ``without`` is the increase in log loss without this column; a
         negative number means that leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors.
-        ``attrs["says"]`` summarizes the result. The summary for naive Bayes also names columns to leave out.
+        ``attrs["says"]`` summarizes the result. Without a dependence, the summary also names columns to leave out.
 
     Notes
     -----

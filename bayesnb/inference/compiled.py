@@ -30,7 +30,7 @@ class CompiledClassifier:
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
-    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
+    The first sum is over real columns j: b = 0 for Student-t densities, a = 0 and b = ½ for Normal densities. The
     second sum is over 0/1, categorical and count columns k (counts below 256). Rows that the formula does not cover,
     such as rows with a missing cell, get their predictions, warnings and errors from ``classifier``.
 
@@ -228,7 +228,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table can hold the densities: the values are discrete, and each has one density per class."""
+    """Whether a table can hold the densities: one density per discrete value and class."""
     family = feature.family
     return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 

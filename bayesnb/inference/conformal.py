@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class, the numbers of known rows that conform less and equally well.
+    """For each new row and class: how many known rows conform less, and how many equally.
 
     All arrays are (new row, class).
     """
@@ -36,7 +36,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """Share of rows at least as unusual as the new row (itself included), (new row, class)."""
+        """Share of rows at least as unusual as the new row (also counted), (new row, class)."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -115,7 +115,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """A feature's leave-one-out log densities of the learned rows, before and after adding the new row."""
+    """Leave-one-out log densities of a feature in the learned rows, without and with the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).
@@ -133,7 +133,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities, (row, class), without each row's own label and with one added label ``candidate``."""
+    """Log class probabilities, (row, class), after removing the row's label and adding the label ``candidate``."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -192,13 +192,13 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """For each row and class: the share of known rows at least as unusual as the row with this class.
+        """For each row and class: the share of known rows at least as unusual as this row in this class.
 
         Parameters
         ----------
         X : table
         smoothed : bool
-            Break ties at random, so that sets are not conservative.
+            Break ties at random, so that the coverage is exact.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual under every
-            class. Without smoothing, a class is in every set if its p-values use fewer than 1 / (1 - coverage) - 1
+            class. Without smoothing, every set contains each class whose p-values use fewer than 1 / (1 - coverage) - 1
             known rows.
 
         Examples

@@ -49,8 +49,8 @@ DRAWS = 1000
 class Contribution:
     """Contributions of one column, or of all words that occur, to the log-odds of rows.
 
-    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. ``factor`` is a tuple of the family (or
-    OneWord), its posterior and the encoded cells. ``term`` is the index of the column's term.
+    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. ``factor`` is a tuple: the family (or OneWord),
+    the posterior and the encoded cells. ``term`` is the index of the column's term.
     """
 
     name: Sequence[Any]

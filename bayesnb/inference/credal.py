@@ -54,8 +54,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The bounds f(t) and h(t) are the smallest and the largest ln J under all priors with share t. J is proportional
-    to p(class, row).
+    """f(t) and h(t) are the smallest and the largest ln J, with J ∝ p(class, row), under all priors with share t.
 
     ``low`` and ``high``, (row, class), are the parts of f and h that do not depend on t. ``own_low`` and ``own_high``,
     (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the
@@ -80,7 +79,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The largest ln J, and its derivative, as in :meth:`f`."""
+        """As :meth:`f`, but with the largest ln J."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -146,7 +145,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Find the shares t for μ; return arrays (c, row): whether μ is too small, and the log-odds against class c."""
+        """Find the shares t; return whether μ is too small, and the log-odds against class c, both (c, row)."""
         low, high = _bisected(lambda t: log_slope(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -192,7 +191,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """Split t_a + t_b between classes a and b to maximize ``value``; return the new shares t."""
+    """Change the shares t_a and t_b, but not their sum, to maximize ``value``; return all shares."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -423,7 +422,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable at the upper bound of its concentration and lower bounds of all other concentrations."""
+    """A level is most probable with its concentration at the upper bound, all others at the lower bound."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

@@ -67,7 +67,7 @@ def explain(
     slope times the value. The effects of partitions and of the kernel are attributed to the columns (Aumann and Shapley
     1974). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the learned correction of the
     class frequencies. "(averaging)" is the effect of averaging over exponents or dependent parameters instead of
-    plugging them in.
+    plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
     log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the

@@ -174,8 +174,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame (row, column)
-        NaN at missing cells. A bag of words or a vector is one column under the name of its feature. The surprise of a
-        real number depends on the column's unit, so compare cells within a column.
+        NaN at missing cells. A bag of words or a vector has one column, named after its feature. The surprise of a real
+        number depends on the column's unit, so compare cells within a column.
 
     Raises
     ------

@@ -33,8 +33,8 @@ POWERS = np.linspace(0, 10, 41)
 class Patterns:
     """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
-    ``agrees`` (pattern, column) is 1 if the cell equals the cell of the predicted row. ``present`` (pattern, column) is
-    1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
+    ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1 if
+    the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
     agreeing cells, and ``total`` (column,) counts cells that are not missing; both include the prior concentrations.
     ``log_class(k)`` is the term of the class probability after k rows were removed.
     """
@@ -56,8 +56,8 @@ class Patterns:
     def score(self, k: int, agreed: Array, seen: Array) -> float:
         """The score of the class after k rows are removed.
 
-        In each column, ``agreed`` counts the removed cells that agree with the predicted row, and ``seen`` counts the
-        removed cells that are not missing.
+        Per column, ``agreed`` counts the removed cells that agree with the predicted row; ``seen`` counts the known
+        removed cells.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
@@ -78,7 +78,7 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the class score most.
 
-    At most ``nodes`` branches are examined. The bound also covers the branches that were not examined.
+    At most ``nodes`` branches are examined. The bound also holds for unexamined branches.
     """
     # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
     # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
@@ -90,7 +90,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """Decrease in ln ``level`` if one row is removed, and mean decrease per row if j rows are removed."""
+        """The decrease in ln ``level`` after removing one row, and the mean decrease per row after removing j."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -352,7 +352,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that changes the prediction if all priors are raised to it; NaN if there is none."""
+    """The power of all priors, nearest to 1, that changes the prediction; NaN if no power does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

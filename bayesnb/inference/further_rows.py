@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
-Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given this θ and added to the
-learned statistics. The updated posterior then predicts new rows, which are also drawn given this θ.
+Each posterior draw of θ is treated as the true θ. Statistics of further rows, drawn given the true θ, are added to the
+learned statistics. The updated posterior then predicts new rows, also drawn given the true θ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at one θ; ``rows``, (class,), is their number.
+    """At one θ, draw the statistic of further rows, ``rows`` per class.
 
     ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
     family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
@@ -112,7 +112,7 @@ def worth_of_rows(
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` enclose the mean loss of
         predicted rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in
         loss. Columns that begin with ``regret`` hold the regrets of the plug-ins. ``attrs["rows_needed"]`` maps each
-        plug-in to the number of further rows after which its regret stays at most ``bound``, or infinity.
+        plug-in to the number of further rows (perhaps infinite) after which its regret stays at most ``bound``.
 
     Raises
     ------

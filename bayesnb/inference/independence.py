@@ -73,7 +73,7 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large, below 1 if too small; 1 without evidence."""
+        """The factor by which naive Bayes exaggerates log-odds, below 1 if they are too small; 1 without evidence."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
@@ -217,7 +217,7 @@ def audited(
     Raises
     ------
     ValueError
-        If there are too many columns to search for pairs, or leave-one-out is not exact.
+        If the columns are too many to test all pairs, or leave-one-out is not exact.
     """
     # Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
     # sixteen intervals for the gain and for monotone dependence.
@@ -277,7 +277,7 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
 
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-    """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score."""
+    """Effects of each pair's term: decrease in leave-one-out log loss, its standard error, and Rao's score."""
     # Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only
     # this pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent
     # v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over

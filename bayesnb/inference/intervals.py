@@ -130,7 +130,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Posterior draws for the option ``given``, and whether to use the saddlepoint formula instead."""
+    """Posterior draws under the option ``given``, and whether the saddlepoint formula replaces the draws."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -166,7 +166,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. A ``note`` marks the number as a rough lower bound."""
+    """A sentence on the expected number of wrong labels. With ``note``, the expected number is a rough lower bound."""
     if note:
         return f"About {expected:.1f} or more of {n:,} labels are expected to be wrong: {note}."
     return (
@@ -224,7 +224,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    If classes overlap, some correct labels are improbable; column ``wrong`` allows for this. Each label is wrong with
+    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. Each label is wrong with
     probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from 0 to 1/2. A
     Gibbs sampler draws the true labels, ε and the parameters jointly.
 

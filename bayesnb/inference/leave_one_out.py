@@ -49,8 +49,8 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        Sample a feature again without each row that has unreliable importance weights. For each such row, sampling
-        again takes as long as fitting the column.
+        Sample a feature again without each row that has unreliable importance weights. Each repeated sampling takes as
+        long as fitting the column.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def loo(
         Let D_i be the data without row i. With ``by="row"``: ``log_density`` is log p(x_i, y_i | D_i), and
         ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
         each sampled column. With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log
-        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Priors scaled
-        to the data still use row i.
+        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Prior scales
+        computed from data still use row i.
 
     Warns
     -----
@@ -72,8 +72,8 @@ def loo(
     are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights; it is 0 if the
     feature was sampled again, and NaN if the cell is missing.
 
-    With a ``dependence``, the class prior and all terms exclude the row, but the exponents do not. So the probabilities
-    are too optimistic, as ``attrs["note"]`` states. With ``by="feature"``, terms are not multiplied by their exponents.
+    With a ``dependence``, the probabilities are too optimistic, as ``attrs["note"]`` states: the class prior and all
+    terms exclude the row, but the exponents do not. With ``by="feature"``, terms are not multiplied by their exponents.
 
     Examples
     --------

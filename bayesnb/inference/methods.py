@@ -1,4 +1,4 @@
-"""The base class of fitted models; the decorator ``question`` adds methods to it."""
+"""The base class of fitted models, to which the decorator ``question`` adds methods."""
 
 
 class FittedModel:

@@ -245,9 +245,9 @@ class PredictiveChecks:
     table : DataFrame
         A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
-        ``upper`` are mean and interval in replicated tables. ``distance`` is the distance from the mean in standard
-        deviations. ``p`` is the two-sided p-value of this check alone, and ``p_adjusted`` the probability that any
-        check of a replicated table has at least this distance.
+        ``upper`` are mean and interval in replicated tables. ``distance`` is the number of standard deviations from the
+        mean. ``p`` is the two-sided p-value of this check alone, and ``p_adjusted`` the probability that any check of a
+        replicated table has at least this distance.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -265,7 +265,7 @@ class PredictiveChecks:
 
     @property
     def failed(self) -> pd.DataFrame:
-        """The checks that fail after adjustment for the number of checks."""
+        """The checks whose adjusted p-value is at most ``alarm``."""
         return self.table[self.table["p_adjusted"] <= self.alarm]
 
     @property
@@ -294,7 +294,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column varies but is constant where the other column is known, (column, column)."""
+    """Whether a varying column is constant where the other column is known, (column, column)."""
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
     known = ~np.isnan(observed)

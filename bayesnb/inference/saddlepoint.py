@@ -112,7 +112,7 @@ class LogOdds:
 
     @property
     def _origins(self) -> Array:
-        """For each component, the t at which N'(t) is the mean of the component, (component, 1)."""
+        """The t of each component, (component, 1), at which N'(t) is the component's mean."""
         return np.arange(self.power + 1.0)[:, None]
 
     @cached_property
@@ -165,7 +165,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """At z = N'(t): p = P(log-odds < z), z, N''(t) and dz / dΦ⁻¹(p)."""
+        """Return p = P(log-odds < z), z = N'(t), N''(t) and dz / dΦ⁻¹(p)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)

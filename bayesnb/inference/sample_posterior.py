@@ -46,8 +46,8 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Draws per chain, and chains; by default 1000 and 4, or a sampled feature's numbers if smaller. If a sampled
-        feature has fewer draws than requested, its draws are resampled.
+        By default 1000 draws per chain and 4 chains, or fewer if a sampled feature has fewer. If a sampled feature has
+        fewer draws than requested, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
@@ -318,7 +318,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Weighted log p(y_i | terms, w), and classes drawn from p(y | terms, w), both (chain, draw, row)."""
+    """log p(y_i | terms, exponents) times row weights, and drawn classes, both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

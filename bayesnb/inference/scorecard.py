@@ -45,9 +45,9 @@ SHARE_TOLERANCE = 0.005
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": the folds from
-    which the weights of averaged models were learned. "once": one fit without the rows. "given": held out by the
-    caller. "learned": not held out. ``rows`` is the number of scored rows if these were drawn at random.
+    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": folds inside the
+    fit, for the weights of averaged models. "once": one fit without the rows. "given": held out by the caller.
+    "learned": not held out. ``rows`` is the number of scored rows if these were drawn at random.
     """
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]
@@ -126,8 +126,8 @@ class Scorecard:
         """``"overconfident"`` if the interval of the log loss is above its expectation, ``"underconfident"`` if below.
 
         The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
-        expected accuracy is compared with the interval of the observed accuracy. Learned rows, which are predicted
-        better than new ones, never show that a model is underconfident.
+        expected accuracy is compared with the interval of the observed accuracy. Learned rows never show that a model
+        is underconfident: they are predicted better than new rows.
         """
         found = self._apart
         return "overconfident" if found > 0 else "underconfident" if found and not self._learned else ""
@@ -206,7 +206,7 @@ class Scorecard:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with one decimal if it would round to 0 or 100 %."""
+    """A share in whole percent; with one decimal if rounding would give 0 or 100 %."""
     plain = f"{share:.0%}"
     return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
 

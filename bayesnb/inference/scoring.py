@@ -65,7 +65,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     auc : float
         With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
         the first class. Ties count half. With three or more classes, the mean area over all pairs of classes with rows
-        (Hand and Till 2001). NaN if the number of classes that have rows is below 2 or above ``MOST_CLASSES``.
+        (Hand and Till 2001). NaN if fewer than 2 or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
         Σ_i w_i, with sums over the rows i of class c. The influences are the centred placements of DeLong et al.
@@ -92,7 +92,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
 
 
 def _share_below(values: Array, ordered: Array) -> Array:
-    """The share of ordered numbers below each value; equal numbers count half."""
+    """The share of ``ordered`` below each value; equal numbers count half."""
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (below + up_to) / (2 * len(ordered))
 
@@ -217,7 +217,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     Notes
     -----
     With bins, Murphy's three terms do not add up to the Brier score, because forecasts vary within bins; the missing
-    part is added to the resolution. Therefore the resolution can be slightly below 0.
+    part is added to the resolution. With bins, resolution can be slightly below 0.
 
     References
     ----------

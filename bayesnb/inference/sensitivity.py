@@ -150,13 +150,13 @@ class Factor:
 
     @property
     def flat(self) -> bool:
-        """Whether no power changes the prior."""
+        """Whether every power of the prior equals the prior."""
         twice = powered(self.prior, min(1.01, 0.5 + largest_power(self.prior, self.scaling) / 2), self.scaling)
         return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power."""
+    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of s."""
     # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -166,7 +166,7 @@ def slope(f: Callable[[float], Any], step: float) -> Any:
 def changes(
     posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling = "density"
 ) -> tuple[Array, pd.DataFrame]:
-    """The change of every class probability, and of the log evidence, per doubling of a power.
+    """Changes of class probabilities and log evidence per doubling of a prior's or likelihood's power.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def changes(
         Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last entry
         is the sum over all factors.
     evidence : DataFrame (factor, part)
-        Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
+        Change of the log evidence in nats; the column ``flat`` is true for priors that no power changes.
     """
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
@@ -245,7 +245,7 @@ def sensitivity(
         Rows to predict; by default, 200 rows drawn from the model.
     scaling : {"density", "rows"}
         The meaning of a power s of the prior. "density" raises the density of the parameters to the power s, so
-        Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s times, so
+        Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" multiplies the number of imaginary rows by s, so
         Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
         Whether a row of the result is a factor of the model or a row of ``X``.

@@ -36,10 +36,10 @@ class Dialect:
     number, text : str
         SQL for the cell {c} as a number or as text. Cells of another type give NULL.
     holds_number, holds_text : str
-        SQL condition: the cell {c} of a numeric or text column is not missing. Such a cell is invalid if ``number`` or
-        ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} of a numeric or text column is not missing. A present cell is invalid if ``number``
+        or ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
-        Equal for names that denote the same database column.
+        Maps names of one database column to one value.
     pseudo : tuple of str
         Names that the database accepts even if there is no column of that name.
     """
@@ -126,7 +126,7 @@ def known(cell: str) -> str:
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """SQL: ``formula`` if the value of the cell is allowed, 0 if the cell is missing, ``refused`` if it is invalid."""
+    """SQL: ``formula`` if the cell's value is allowed, 0 if missing, ``refused`` if invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 

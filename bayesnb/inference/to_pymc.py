@@ -40,18 +40,18 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``, and the
-        labelled rows then enter through their sufficient statistics. Without rows, the expected counts of unlabelled
-        rows (from EM) are treated as observed.
+        The learned rows, to be observed. If labels are missing, a Potential called ``unlabelled`` sums over these
+        labels, and labelled rows enter as sufficient statistics. Without rows, the expected counts of unlabelled rows
+        (from EM) are treated as observed.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        What is observed. All three values give the same log density, and so the same posterior.
+        What is observed. All three likelihoods give the same log density, and so the same posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
         * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells.
           Variables that hold other values than cells have names like ``x_… is 0``. ``pymc.sample_posterior_predictive``
-          draws cells given the class, and ``y`` from π alone.
+          draws ``y`` from π alone, and cells given the class.
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}

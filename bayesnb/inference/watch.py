@@ -55,14 +55,14 @@ class Reader(ABC):
 
         The returned numbers, (stream, row), are NaN for values without a predictive distribution.
 
-        ``chance`` holds a uniform random number per row, to randomize the probability integral transform at values of
+        ``chance``, a uniform random number per row, randomizes the probability integral transform of values with
         positive probability.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given the counts, every row is equally likely to be the last one.
+    """Counts of levels. Given the counts, every row is equally likely to have come last.
 
     ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """
@@ -159,8 +159,8 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 class Ranks(Reader):
     """The sorted learned values.
 
-    Given the sorted values, each of them is equally likely to be the last one observed (Vovk, Nouretdinov and Gammerman
-    2003).
+    Given the sorted values, the last observed value is equally likely to be any of them (Vovk, Nouretdinov and
+    Gammerman 2003).
     """
 
     values: tuple[float, ...]
@@ -253,7 +253,7 @@ class Line:
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
     position of the class. The capital of the line is the largest capital in ``bets``, divided by the number of bets.
-    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays of rows and log
+    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays: row numbers and log
     capitals.
     """
 
@@ -476,10 +476,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
-    always watched, other columns of numbers only if learned rows are given. Without learned rows, a column that is
-    wrongly modelled as Normal eventually raises an alarm. In each class, √n of the n learned rows are set aside to
-    find levels that no column type or family declares. Levels absent from the set-aside rows, including new levels, are
-    merged into one level. ``y`` must be true labels, not predicted classes.
+    always watched; other number columns need learned rows. Without learned rows, a column that is wrongly modelled as
+    Normal eventually raises an alarm. In each class, √n of the n learned rows are set aside to find levels that no
+    column type or family declares. Levels absent from the set-aside rows, including new levels, are merged into one
+    level. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------

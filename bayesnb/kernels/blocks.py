@@ -81,10 +81,10 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether this number of cells justifies the compiled loop instead of bit-identical numpy code.
+    """Whether a compiled loop should replace the bit-identical numpy code for this many cells.
 
-    Loading the compiler takes about a second. So the compiler is loaded only after numpy has worked for about a second
-    in total. If the compiler is already loaded, loops over at least ``from_`` cells are compiled.
+    Loading the compiler takes about a second. The compiler is loaded only after numpy has worked for about a second in
+    total. Once loaded, the compiler is used for loops over at least ``from_`` cells.
     """
     global _answered
     if cells < from_:

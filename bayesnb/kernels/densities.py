@@ -349,7 +349,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """:func:`gather` for zeros and ones: the sum for a row of zeros, plus a difference for each stored cell.
+    """:func:`gather` for zeros and ones: the sum for an all-zero row, corrected at each stored cell.
 
     Infinite numbers are counted separately, because differences of infinite numbers are NaN.
     """

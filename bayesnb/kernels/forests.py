@@ -14,8 +14,8 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
     edge weights and of the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)),
     where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). Entries of diag(g) + L(w) may range from e^-1000 to
     e^1000, so nodes are eliminated successively. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t,
-    and leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The sum is
-    e^t times the sum over the rooted forests of this graph. All terms are positive, so no digits are lost.
+    and leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The
+    original sum is e^t times the sum for the remaining graph. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """The steps of :func:`log_forests`.
 
-    For each eliminated node k, return the log weights of its edges. Also return, for each remaining edge, the fraction
-    of its new weight that comes from the path through k.
+    For each eliminated node k, return the log weights of its edges. For each remaining edge, also return the fraction
+    of the edge's new weight from the path through k.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -73,8 +73,8 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
-    """The probability of each edge in a random forest, (..., node, node). These probabilities are the derivatives of
-    :func:`log_forests` with respect to ``log_w``, computed backwards through the steps of the elimination.
+    """The probability of each edge in a random forest, (..., node, node). Edge probabilities are the derivatives of
+    :func:`log_forests` in ``log_w``, computed backwards through the steps of the elimination.
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
@@ -96,11 +96,11 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function simulates no
     walks: it reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root is
     stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
-    → j. The probabilities of these two cases are proportional to w_ij and w_ki w_kj / e^t. Let S be the set of nodes i
-    whose edge i → j replaces the path i → k → j through node k. Their parent is k. "Below S" means in S or descended
-    from it. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. This rule follows
-    from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed over all
-    such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
+    → j. The old edge's probability is proportional to w_ij, the replacement's to w_ki w_kj / e^t. Let S be the set of
+    nodes i whose edge i → j replaces the path i → k → j, so their parent is k. "Below S" means in S or descended from
+    S. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. These probabilities
+    follow from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed over
+    all such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether any cell is extreme (:func:`extremes`) or, unless ``signed``, negative or NaN."""
+    """Whether any cell is extreme (:func:`extremes`) or, with ``signed=False``, negative or NaN."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
@@ -55,7 +55,7 @@ def extremes(x: Array) -> Array:
 def whole_numbers(x: Array, kind: type = np.int16) -> tuple[Array, int] | None:
     """Convert nonnegative whole numbers to integers of the type ``kind``; also return the largest number.
 
-    If the type has a sign, NaN becomes -1. Return ``None`` if a cell has any other value.
+    In a signed integer type, NaN becomes -1. Return ``None`` if a cell has any other value.
     """
     codes, limits = np.empty(x.shape, kind), np.iinfo(kind)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy

@@ -30,13 +30,12 @@ def grow(
     A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
     tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
     row keys breaks ties between cuts. If several adjacent cuts divide the rows in the same way, the middle cut is made.
-    If there are two middle cuts, the cut closer to the centre of the column is made. If both cuts are equally close,
-    hashes of the rows break the tie.
+    Of two middle cuts, the cut closer to the centre of the column is made. Hashes of rows decide between middle cuts
+    equally close to the centre.
 
-    A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. The column is
-    also skipped if two middle cuts are equally close to its centre, and the sums of row keys on their two sides are
-    equal. Renaming levels or negating the column can swap two such cuts, so a choice between them would depend on names
-    or sign.
+    A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. A column is
+    also skipped if its two middle cuts are equally close to its centre, with equal sums of row keys on both sides.
+    Renaming levels or negating the column can swap tied cuts, so a choice between them would depend on names or sign.
 
     Parameters
     ----------
@@ -219,8 +218,8 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. On output, three arrays (tree, node) hold log evidence: ``of_node`` for ``counts``, ``of_known`` for the rows
-    that continue to a child, and ``below`` for the average over all prunings.
+    node. Three output arrays (tree, node) hold log evidence: ``of_node`` of ``counts``, ``of_known`` of the rows that
+    continue to a child, and ``below`` averaged over all prunings.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -263,8 +262,8 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    The answer for a learned row does not use this row. ``inside`` (row, tree) is true if the tree was grown on the row;
-    such trees are skipped. In other trees, ``weight`` is subtracted from node counts along the row's path. If a row's
+    The answer for a learned row does not use this row. ``inside`` (row, tree) marks trees grown on the row, which are
+    skipped. In trees not grown on the row, ``weight`` is subtracted from node counts along the row's path. If a row's
     cell is missing at a split, the row goes to both children, in proportion to their counts. ``codes`` has shape (row,
     column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
     remaining arrays are as in :func:`weigh`.

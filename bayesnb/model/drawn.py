@@ -109,7 +109,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Do nothing: draws are proper."""
+        """Raise nothing: draws are proper."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:
@@ -193,7 +193,7 @@ class DrawnPosterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
         1, on the row.
 
-        The posterior given the row x is proportional to p(x | θ) p(θ | D). So for each row, draws are resampled
+        The posterior given the row x is proportional to p(x | θ) p(θ | D). For each row, draws are resampled
         systematically (Douc and Cappé 2005), with probabilities proportional to p(x | θ) = Σ_c p(c, x | θ).
         """
         if not power:
@@ -212,7 +212,7 @@ class DrawnPosterior:
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """Effective sample size of the ``n`` draws of :meth:`log_joint_at` for each row, (row,).
 
-        This number is the smallest effective sample size of any parameter, times (Σ w)² / (``n_draws`` Σ w²), with the
+        The result is the smallest effective sample size of any parameter, times (Σ w)² / (``n_draws`` Σ w²), with the
         weights w = p(x | θ) (Kish 1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))

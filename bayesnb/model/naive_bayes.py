@@ -428,7 +428,7 @@ class Posterior:
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact draws of the parameters, with leading axes ``size``. Features in ``without`` are left out."""
+        """Exact draws of the parameters, with leading axes ``size``. Features in ``without`` are not drawn."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
@@ -444,8 +444,8 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
         1, on the row.
 
-        For each draw and row, a class c is drawn from p(c | x, D). The parameters of class c are then drawn given the
-        data and the row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
+        For each draw and row, a class c is drawn from p(c | x, D). The parameters of the drawn class c are conditioned
+        on data and row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
         p(cell | draw). If ``drawn`` lacks a feature, the feature's log-likelihood is drawn separately for each cell.
         """
         if not power:

@@ -28,10 +28,10 @@ class Order:
     """Row keys that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the number of rows with the same value in the column. In a numeric column, the hash
-    also includes the counts of rows with smaller and larger values; x and -x get equal hashes. The key of a column is
-    the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash of
-    a cell combines the keys of the cell and its column. Then the key of each cell is updated: it is combined with the
-    sum of the keys of all rows with the same value in the column. Keys of rows and of cells are recomputed alternately
+    also includes the numbers of rows with smaller and larger values; negating the column changes no hash. The key of a
+    column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label.
+    The hash of a cell combines the keys of the cell and its column. The key of a cell is updated with the sum of the
+    keys of all rows that have the cell's value in this column. Keys of rows and of cells are recomputed alternately
     (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are
     ignored. A row of weight 2 counts as two rows.
 
@@ -51,7 +51,7 @@ class Order:
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
         """Create an ``Order`` of labelled rows from their encoded columns.
 
-        ``bags`` holds the positions in ``data`` of the bags of words.
+        ``bags`` lists which positions of ``data`` are bags of words.
         """
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Use the row keys to choose one end of a numeric column, low or high; True means the high end. If ``x`` is
-        negated, the opposite end is chosen. So a change of sign does not change the selected rows.
+        """Whether the row keys choose the high end of a numeric column, rather than the low end. If ``x`` is negated,
+        the opposite end is chosen. Negating a column therefore does not change the selected rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -105,7 +105,7 @@ class Order:
         """Draw at most ``most`` rows in random order; return the position, weight and rank of each drawn row.
 
         If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
-        equal rank alike. Such rows differ at most in column names, level names or signs.
+        equal rank alike: such rows differ at most in column names, level names or signs.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -125,7 +125,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Positions and labels of all rows, or of a sample of ``most`` rows.
+        """Positions and labels of all rows, or of a sample of size ``most``.
 
         A row that is drawn several times appears once, with its number of draws as weight.
         """
@@ -173,9 +173,9 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry of ``sums``, hash the sum before it and the sum after it.
+    """For each entry of ``sums``, hash the totals of earlier and of later entries.
 
-    The hash is symmetric in the two sums.
+    Swapping the two sums keeps the hash.
     """
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto

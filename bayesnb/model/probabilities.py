@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """In an ``ImpossibleRowError``, convert row positions in a part to positions in the whole table."""
+    """Convert the row positions of an ``ImpossibleRowError`` from a part to the whole table."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -157,7 +157,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The error for the function named ``what``."""
+        """The error that the function ``what`` raises."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -27,9 +27,9 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """One part for each feature. Parts of a stack stay joined until one is looked up.
+    """One part for each feature. Parts of a stack stay joined until the first lookup.
 
-    ``stack`` gives each feature's key in ``joined``; ``cuts`` gives the feature's columns there.
+    The part of feature ``f`` is columns ``cuts[f]`` of ``joined[stack[f]]``.
     """
 
     joined: Mapping[tuple[Any, ...], Any]
@@ -68,7 +68,7 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Names of features and their parts, which may be joined."""
+    """Each part, joined or not, with its features' names."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
@@ -123,8 +123,8 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` holds one part from each
-    mapping in ``Stack.known``, then in ``given``. A part holds the features' values, concatenated along the column
+    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` has one part per mapping,
+    first from ``Stack.known``, then from ``given``. A part holds the features' values, concatenated along the column
     axis.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.

@@ -148,7 +148,7 @@ def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> N
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Raise an error if the exponents' columns differ from the schema, or ``found`` has impossible counts."""
+    """Raise an error if counts are impossible, or exponents and schema have different columns."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))

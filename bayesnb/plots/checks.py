@@ -184,7 +184,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
 
 @takes("checks.sensitivity(clf, X)", "prior", "likelihood")
 def sensitivity(table: pd.DataFrame) -> Figure:
-    """Plot the change of class probabilities per doubling of the power of each prior and likelihood.
+    """Plot how class probabilities change per doubling of the power of a prior or likelihood.
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. Markers show the mean (filled) and
-        the maximum (hollow) over rows of each row's largest change among the classes. At most 30 factors are shown,
-        those with the most influential priors.
+        One line per factor of the model, and a last line for all factors together. Markers show the largest change of
+        any class per row: mean (filled) and maximum (hollow) over rows. At most 30 factors are shown, those with the
+        most influential priors.
 
     Raises
     ------

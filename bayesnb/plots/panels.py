@@ -30,8 +30,8 @@ PANELS = 24
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
     """Raise an error if the plot cannot show its first argument; the message gives the correct call.
 
-    ``held`` are the columns or attributes that the argument must have. Without ``held``, the argument must be a frame
-    or an array of numbers.
+    ``held`` are the columns or attributes that the argument must have. If ``held`` is empty, the argument must be a
+    frame or numeric array.
     """
 
     def checked(plot: Plot) -> Plot:

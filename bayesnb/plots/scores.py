@@ -95,8 +95,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        With two classes, only the probability of the second class is shown. On the line, the two probabilities are
-        equal. A circle marks a row for which the plug-in and full Bayes predict different classes.
+        With two classes, only the probability of the second class is shown. On the line, plug-in probability equals
+        full-Bayes probability. A circle marks a row for which the plug-in and full Bayes predict different classes.
 
     Raises
     ------

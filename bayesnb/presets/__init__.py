@@ -42,7 +42,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        Share of the largest variance of all number columns that is added to every variance, as in ``GaussianNB``.
+        Add this share of the largest variance of a number column to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
@@ -59,9 +59,8 @@ def sklearn(
     Notes
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
-    are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights, and in ``partial_fit`` only from the rows of the last call. This package uses all learned
-    rows, with sample weights.
+    are the seen levels and the levels of its pandas categorical type. For the largest variance, ``GaussianNB`` ignores
+    sample weights and, in ``partial_fit``, rows of earlier calls; this package uses both.
 
     Examples
     --------
@@ -237,8 +236,8 @@ def weka() -> BayesianNB:
     Notes
     -----
     In Weka, no factor of a probability is below 1e-75. A difference of two distribution functions loses digits if both
-    are nearly 1. So results may differ for a value more than about 6 standard deviations above every class mean, or
-    more than about 18 below every class mean. Weka's options ``-K`` and ``-D`` have no counterpart.
+    are nearly 1. Results may therefore differ for values more than about 6 standard deviations above, or 18 below, all
+    class means. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

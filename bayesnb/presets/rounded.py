@@ -1,4 +1,4 @@
-"""Weka's model of numbers. A value rounded to r (precision h) has the probability of interval r ± h/2."""
+"""Weka's model of numbers. A rounded value r of precision h has the probability of interval r ± h/2."""
 
 from __future__ import annotations
 

@@ -207,9 +207,9 @@ class Prior(Belief):
 
     L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
     if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
-    leave no correct digit. With t = 1 and one row's increments d, ``posterior.along`` is the log predictive. For all
-    learned rows and t = 1, ``prior.along`` is the log evidence. Both values omit ln h, which does not depend on θ. The
-    first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
+    leave no correct digit. With t = 1 and one row's increments d, ``posterior.along`` is the log predictive.
+    ``prior.along(d, 1)``, with d from all learned rows, is the log evidence. Log predictive and evidence omit ln h, a
+    constant in θ. The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
     to the shape of the data.
@@ -234,7 +234,7 @@ class Prior(Belief):
         """The joint mode of θ; raises :class:`BoundaryError` if the mode is not inside the range of θ."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws of θ, as an array or tuple like ``mean``, with leading axes ``size``."""
+        """Independent draws of θ, in the form of ``mean`` with leading axes ``size``."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
@@ -286,7 +286,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The lower limit of t: ``along`` is finite for every t above it."""
+        """The lower limit of t: ``along`` is finite for every larger t."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

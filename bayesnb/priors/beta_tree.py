@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    Each node's log evidence is ``near``, (..., node), if the node stops, ``own`` if the node splits. ``near`` and
-    ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with
-    one node per depth.
+    A node that stops has the log evidence ``near``, (..., node); a node that splits has ``own``. ``near`` and ``own``
+    may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with one node
+    per depth.
 
     Returns
     -------
@@ -128,7 +128,7 @@ class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
     Adding data d multiplies the evidence of a single node by r_stop if the node stops, and by r_split if the node
-    splits. The evidence of the whole tree is multiplied by the factor R of the root. At each node
+    splits. Adding data multiplies the whole tree's evidence by the factor R of the root. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child.
 

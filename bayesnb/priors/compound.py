@@ -139,8 +139,8 @@ class OneOf(Compound):
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part generates the values | parameters of all parts, data), (..., class, column, part).
 
-        This probability is proportional to the part's posterior weight times (posterior density / prior density) of the
-        part's parameters.
+        A part's probability is proportional to its posterior weight times (posterior density / prior density) of its
+        parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]

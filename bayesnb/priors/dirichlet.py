@@ -47,8 +47,8 @@ type Per = Literal["level", "class", "feature", "pooled"]
 class SimplexPrior(Prior):
     """Base class of ``Dirichlet`` and ``Beta``.
 
-    If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. So the log
-    integral over θ has one term per rate, minus a term for the total rate.
+    If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. The log
+    integral over θ is a sum over rates, minus a term for the total rate.
     """
 
     point_axes = 3
@@ -447,7 +447,7 @@ def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log class probabilities, (row, class), from ``counts`` without the respective row."""
+    """Log class probabilities, (row, class), from ``counts`` of all other rows."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)

@@ -51,7 +51,7 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """Convert a prior from any of the forms below; all other values are returned unchanged.
+    """Convert the forms of a prior listed under ``given``; all other values are returned unchanged.
 
     Parameters
     ----------

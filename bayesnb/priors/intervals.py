@@ -80,7 +80,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes. Return lower nodes, and positions' distances from these in steps, (draw,)."""
+    """Draw positions between nodes. Return lower nodes, and distances above these nodes in steps, (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -348,9 +348,9 @@ NO_MODE = "the mode of the mean and precision of rounded values has no closed fo
 class RoundedNormal(Prior):
     """(μ, τ) of a Normal whose values are known only to lie in intervals.
 
-    The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
-    The interval of a value is [value, value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to
-    the nearest unit.
+    The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. A
+    value rounded down has the interval [value, value + unit); a value rounded to the nearest unit has [value - unit /
+    2, value + unit / 2).
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ class RoundedNormal(Prior):
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """Middles of the intervals minus the prior mean, in units of the rounding."""
+        """The middles of the intervals minus the prior mean, in rounding units."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def _of_levels(self, value: Array) -> Array:
@@ -484,7 +484,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The t below which ``along`` is undefined without learned rows."""
+        """Without learned rows, ``along`` is undefined below this t."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

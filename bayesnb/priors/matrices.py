@@ -29,7 +29,7 @@ def require_covariance(name: str, value: Array) -> None:
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:
-    """The lower Cholesky factor, its inverse, and ln det of each matrix; NaN if the matrix is singular."""
+    """The lower Cholesky factor, its inverse and ln det of each matrix; all NaN for a singular matrix."""
     d = matrix.shape[-1]
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(matrix, axis1=-2, axis2=-1))

@@ -56,7 +56,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """The increase and new value of ln det(Ψ/2) after adding t · d, and whether Ψ is positive definite."""
+        """ln det(Ψ/2) after adding t · d: its increase, its value, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -77,7 +77,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """(ν - k) / 2: shapes of the Gamma variates from which a Wishart variate is computed."""
+        """Shapes (ν - k) / 2 of the Gamma variates from which a Wishart variate is computed."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -188,7 +188,7 @@ class NormalGamma(UnknownPrecision):
     tuned : bool, optional
         Whether to multiply κ, a and b by the factors of :meth:`learned`, which maximize the evidence.
     low : array, optional
-        The part of the prior location beyond double precision. The location is m + low.
+        The rounding error of ``m``: the prior location is m + low.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """A prior worth ``rows`` rows; a value is between ``low`` and ``high`` with probability ``share``.
+        """A prior of strength ``rows``; a value is between ``low`` and ``high`` with probability ``share``.
 
         The interval is central.
 

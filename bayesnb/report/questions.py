@@ -76,7 +76,7 @@ class Held(EstimatorParameters):
 class Asking:
     """A fitted model with its learned rows. Answers are cached.
 
-    Questions ignoring labels use at most 200 rows, sampled by content hash.
+    Questions without labels use at most 200 rows, sampled by content hash.
     """
 
     model: Classifier
@@ -239,7 +239,7 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with a class's probability and interval, and with the predicted class if that differs."""
+    """A sentence with a class's probability and interval and, if different, the predicted class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))

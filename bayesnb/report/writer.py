@@ -1,7 +1,7 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because pandas leaves captions
-unescaped and by default adds forbidden styles.
+Jinja2 escapes every text that is inserted into HTML. Templates write the tables: pandas leaves captions unescaped and
+by default adds styles the page forbids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare the closed form with sampled draws, quantity by quantity.
 
 Differences of parameters, factors p(x_f | c, D) and class predictives are divided by Monte Carlo standard errors. p(c,
-x | θ) is averaged over draws before it is normalized.
+x | θ) is averaged over draws before normalization.
 """
 
 from __future__ import annotations

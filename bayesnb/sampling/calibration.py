@@ -67,7 +67,7 @@ class Calibration:
 
     @property
     def p_value(self) -> float:
-        """The smallest p-value, with Bonferroni's correction, which is valid for dependent quantities."""
+        """The smallest p-value with Bonferroni's correction, valid even for dependent quantities."""
         return min(1.0, float(self.p_values.iloc[0]) * len(self.p_values))
 
     @property

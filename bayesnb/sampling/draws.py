@@ -90,8 +90,8 @@ def exact(
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
     If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the group
-    "posterior" holds the first of these draws. The draws of a sampled feature come from its chains; if there are too
-    few draws, they are resampled.
+    "posterior" holds the first of these draws. A sampled feature's draws come from its chains, and are resampled if
+    there are too few.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -121,7 +121,7 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     """The log prior density of every variable at ``drawn``, as in PyMC: (chain, draw, class[, feature]).
 
     The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, the density of a
-    variable is conditional on the variables on which its prior depends. Known class probabilities have no density.
+    variable is conditional on the variables in its prior. Known class probabilities have no density.
 
     Raises
     ------

@@ -77,8 +77,8 @@ def sample(
     Notes
     -----
     Each step draws two blocks: all parameters given all labels, and then all labels given the parameters (Diebolt and
-    Robert 1994). Chains start at draws from the posterior given only the labelled rows, because r_hat requires starting
-    points that are more widely spread than the posterior given all rows.
+    Robert 1994). Chains start at draws given only the labelled rows. These draws are more widely spread than the
+    posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)

@@ -1,8 +1,8 @@
 """Which columns of the model share a variable, and the name of each variable.
 
-In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. For more than
-``APART`` columns, PyMC would compile separate variables slowly. So all columns of one kind share a variable, which is
-named after the kind (``mu_gaussian``) and has the columns as a coordinate.
+In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. PyMC compiles
+separate variables of more than ``APART`` columns slowly. In larger tables, all columns of one kind share a variable,
+named after the kind (``mu_gaussian``), with the columns as a coordinate.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-Starting points and scales do not change the distribution that NUTS samples, so the check detects errors in the closed
+Starting points and scales do not change the distribution that NUTS samples, so NUTS still reveals errors in the closed
 form.
 """
 
@@ -34,8 +34,8 @@ def sample(
 ) -> tuple[Parameters, DataTree]:  # fmt: skip
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
-    If there are many rows, the posterior is so narrow that adaptation from scratch fails. So the sampler uses the
-    covariance of the conjugate posterior, and tunes only the step size, in 200 steps.
+    If there are many rows, the posterior is so narrow that adaptation from scratch fails. The sampler therefore uses
+    the conjugate posterior's covariance, and tunes only the step size, in 200 iterations.
 
     Parameters
     ----------

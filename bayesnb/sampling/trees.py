@@ -1,9 +1,9 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
 ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
-``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
-the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds these three groups for
-each column. The subtree ``joint`` holds log p(x, y | θ).
+``posterior_predictive``. ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` therefore have a single
+variable, the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds these three
+groups for each column. The subtree ``joint`` holds log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """Attributes, with PyMC's names, that record how a tree was drawn.
+    """How a tree was drawn, as attributes with PyMC's names.
 
     ``start`` is the value of ``time.perf_counter`` when sampling began.
     """
@@ -276,7 +276,7 @@ def _replicates(
 def wanted(
     model: NaiveBayes, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The groups of a tree: the usual ones, and those in ``include``."""
+    """The usual groups of a tree, and the groups in ``include``."""
     need_proper = {"log_prior", "prior_predictive"}
     named: list[Any] = [include] if isinstance(include, str) else list(include or ())
     if odd := set(named) - set(OPTIONAL):

@@ -5,10 +5,10 @@ scatter of a set of rows:
 
     T = T_a + T_b, S = S_a + S_b + (n_a n_b / n) (T_b / n_b - T_a / n_a)².
 
-Each number is stored as two floats (see ``two_floats``). If a row lies k standard deviations from the mean, unlearning
-it multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the
-row is within about 1e10 √n standard deviations of the mean. Plain floats allow only 3e3 √n standard deviations. Every
-statistic stores a bound on the rounding error of its scatter. Unlearning raises an error if too few digits remain.
+Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean
+multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the row
+is within about 1e10 √n standard deviations of the mean (3e3 √n with plain floats). Every statistic stores a bound on
+the rounding error of its scatter. Unlearning raises an error if too few digits remain.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Centred(Statistic):
     ) -> Self:
         """Make the statistic from Σ w, Σ w (x - v) and Σ w (x - v)².
 
-        The last sum has a relative error of at most ``rounding``.
+        The sum of squares has relative error at most ``rounding``.
         """
         # n (one / n)² instead of one² / n: the total weight of a class may be so small that 1 / n overflows.
         scatter = two - cls.squared(n, one / n.where(n.high != 0, 1.0))
@@ -73,7 +73,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The square of the mean difference ``gap``, times the weight ``share``."""
+        """The weight ``share`` times the squared difference of means, ``gap``."""
 
     @staticmethod
     @abstractmethod
@@ -244,7 +244,7 @@ class Scatter(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of the rows without a missing cell."""
+        """The scatter of the complete rows."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod
@@ -308,7 +308,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with the same known columns, and the known columns (``None``: all)."""
+    """Group rows by known columns; yield the rows and the known columns (``None`` for all)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

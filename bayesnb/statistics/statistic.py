@@ -40,7 +40,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
 
-    Along the column axis, level names are joined, and missing levels count 0. Other fields come from the first part.
+    Along the column axis, level names are joined, and counts padded with 0. Other fields come from the first part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -84,7 +84,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def form(value: Any) -> Any:
-    """The types and shapes of a value; two values of different classes may have the same form."""
+    """The types and shapes of a value; the first axis of arrays, the classes, is ignored."""
     if is_dataclass(value):
         return type(value), [form(getattr(value, f.name)) for f in fields(value)]
     if isinstance(value, np.ndarray):
@@ -204,7 +204,7 @@ class Statistic(ABC):
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
+        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if only single cells can be drawn."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:

@@ -142,7 +142,7 @@ TWICE = {"month": 730, "weekday": 14, "hour": 2}
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
-    """The parts of dates, such as the month, that predict the class best if the column is the only feature.
+    """Parts of a column of dates, such as the month, that predict the class best by themselves.
 
     Sets of date parts are compared by the exact leave-one-out log score.
     """

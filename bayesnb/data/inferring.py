@@ -69,7 +69,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` without a family to the first feature derived from its column."""
+    """Move each ``Missing`` that has no family to the first feature derived from its column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)

@@ -415,7 +415,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether there are no forests, or few columns whose pairs are all counted."""
+        """Whether forests are not used, or all pairs of at most ``MOST_OF_FORESTS`` columns are counted."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 

@@ -182,8 +182,8 @@ class _Learning:
         """Predict held-out rows by each member of a model average.
 
         For each fold, everything except the trees is learned again from the other folds. Rows are assigned to folds
-        class by class; copies of a row may be in different folds. A class's rows differing only in column names, level
-        names or signs share a fold.
+        class by class; copies of a row may be in different folds. A class's rows share a fold if only column names,
+        level names or signs differ.
         """
         posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)

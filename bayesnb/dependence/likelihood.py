@@ -197,8 +197,8 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add the information about the deviations d to ``apart``; each covariate must be equal for all classes. ``both``,
-    (class, class, row), is the weight times p_c p_k, or its mean over parameters.
+    """Add to ``apart`` the information about the deviations d; each covariate must be equal for all classes. ``both``,
+    (class, class, row), is the weight times p_c p_k, possibly averaged over parameters.
 
     A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
     from the two other blocks. Multiplying ``both`` by z_i z_j for all j ≥ i gives row i of every pair's matrix. Most

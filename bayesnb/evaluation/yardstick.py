@@ -57,7 +57,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. The posterior is exact for rows that ``seen`` has not transformed."""
+        """The model that generates the tables. Its posterior is exact for rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 

@@ -150,7 +150,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` of each row in its own class at t = 1, with the row's weighted counts subtracted from α."""
+    """``rising`` at t = 1 for each row's own class, after subtracting the row's weighted counts from α."""
     if DEAR * counts.nnz >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)

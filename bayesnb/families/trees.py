@@ -82,7 +82,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """Cell weights, (class, column, cell), and Σ w ln g(x) for the density g within cells, (class, column)."""
+    """Cell weights, (class, column, cell), and Σ w ln g(x), (class, column), for the density g within cells."""
 
     counts: Array
     log_within: Array

@@ -216,7 +216,7 @@ class Believed:
 
     @cached_property
     def draw_size(self) -> int:
-        """The number of values in one draw of all parameters, without the features ``by_cells``."""
+        """The number of values in one draw of all parameters except those of the features in ``by_cells``."""
         return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:

@@ -174,7 +174,7 @@ def changes(
         Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last entry
         is the sum over all factors.
     evidence : DataFrame (factor, part)
-        Change of the log evidence in nats; the column ``flat`` is true for priors that no power changes.
+        Change of the log evidence in nats; the column ``flat`` is true for priors unchanged by any power.
     """
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.

@@ -123,9 +123,8 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` has one part per mapping,
-    first from ``Stack.known``, then from ``given``. A part holds the features' values, concatenated along the column
-    axis.
+    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` has one part per mapping
+    in ``Stack.known``, then in ``given``. A part holds the features' values, concatenated along the column axis.
 
     Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
     """

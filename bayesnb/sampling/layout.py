@@ -31,10 +31,10 @@ APART = 24
 class Block:
     """Columns that share variables, or a single column with separate variables.
 
-    ``name`` is the ending of the variable names. ``members`` is the (feature, column) pair of each column, and
-    ``columns`` is the name of each column. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names
-    of each parameter. ``lengths`` holds the lengths of all axes except "class", "column" and "level". ``whole`` is true
-    if the columns of the block form one feature and share parameters: the words of a bag, or the columns of a vector.
+    ``name`` is the ending of the variable names. For each column, ``members`` holds its (feature, position in the
+    feature), and ``columns`` its name. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names of
+    each parameter. ``lengths`` holds the lengths of all axes except "class", "column" and "level". ``whole`` is true if
+    the columns of the block form one feature and share parameters: the words of a bag, or the columns of a vector.
     ``apart`` is true if the block is a single column whose variables have no column axis.
     """
 

@@ -9,9 +9,9 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import flat, print_answer
-from bayesnb.cli.rows import class_of, learned_columns, load_model, row_for_model, row_of
+from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, opened_for
+from bayesnb.cli.sources import opened_for
 from bayesnb.wording import at_row, counted_from
 
 if TYPE_CHECKING:

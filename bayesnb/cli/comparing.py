@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, printing
-from bayesnb.cli.rows import asked_rows, frame_of
+from bayesnb.cli.rows import asked_rows, fitted, frame_of
 from bayesnb.cli.settings import Settings, fit_command
-from bayesnb.cli.sources import fitted
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
 

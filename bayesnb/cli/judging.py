@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_picture, require_output, save_picture, write_text
 from bayesnb.cli.printing import print_answer
-from bayesnb.cli.rows import load_model
+from bayesnb.cli.rows import fitted, load_model
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, opened_for
+from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import say, warn
 from bayesnb.wording import nearest, some
 

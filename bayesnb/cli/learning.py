@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options, outputs
-from bayesnb.cli.rows import load_model, read_model, save_model
+from bayesnb.cli.rows import read_model, save_model, with_dependence
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.sources import opened, opened_for, with_dependence
+from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, warn
 from bayesnb.wording import RefusedError
 
@@ -200,7 +200,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     parameters, clf, _ = read_model(models[0])
     for other in models[1:]:
         try:
-            another, _ = load_model(other)
+            another = read_model(other)[1]
             if not counts_alike(parameters, clf, another):
                 warn(
                     f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "

@@ -1,4 +1,4 @@
-"""Read the models and rows that the command line names."""
+"""Read or fit the models, and read the rows, that the command line names."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bayesnb.cli.sources import opened_for
-from bayesnb.cli.terminal import require_stdin, say
-from bayesnb.wording import meant_of_all, some
+from bayesnb.cli.settings import Settings, by_label, named_in
+from bayesnb.cli.sources import opened, opened_for
+from bayesnb.cli.terminal import require_stdin, say, warn
+from bayesnb.wording import Message, meant_of_all, some
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
+    from bayesnb.data.targets import Target
+    from bayesnb.findings import Remark
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
 
@@ -65,6 +68,97 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
         document.write(contents, path, replacing)
     else:
         sys.stdout.buffer.write(document.to_bytes(contents)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """A table, the model fitted to it, the findings about its columns, and the result of ``check``."""
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series
+    parameters: EstimatorParameters
+    clf: Classifier
+    remarks: tuple[Remark, ...]
+    checked: Any = None
+
+
+def fitted(
+    data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
+    check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
+) -> FittedTable:  # fmt: skip
+    """Read a table into memory and fit a model. Print the size of the table and serious findings about its columns to
+    stderr.
+
+    If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
+    gets the table's name and columns, the labels and all classes, and may refuse the request.
+    """
+    from bayesnb import learning
+    from bayesnb.data.schema import Schema
+    from bayesnb.data.tables import Table
+    from bayesnb.data.targets import read_target
+
+    table = opened(data, format, settings, () if target is None else (target,))
+    X, y = table.load(target)
+    say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
+    whole, weight = X.assign(**{str(y.name): y}), None
+    if settings.weight is not None:
+        weight, X = X[settings.weight], X.drop(columns=settings.weight)
+        if repeat:
+            times = _times(weight)
+            X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
+    labels = read_target(y)
+    classes = labels.classes.tolist()
+    parameters = by_label(settings.parameters(), classes)
+    checked = check(table.name, X, labels, [*dict.fromkeys([*classes, *named_in(parameters)])])
+    remarks = table.examined(whole, y.name, len(whole))
+    for remark in remarks:
+        if remark.serious:
+            warn(remark.sentence)
+    if settings.m is not None:
+        schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
+        parameters["features"] = settings.smoothed(schema)[1]
+    asked = learning.EstimatorParameters(random_state=seed, **parameters)
+    asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
+    return FittedTable(table.name, X, y, asked, clf, tuple(remarks), checked)
+
+
+def with_dependence(
+    asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
+) -> tuple[EstimatorParameters, Classifier]:
+    """Fit with the dependence of the settings; return the parameters and the model.
+
+    The default, "auto", adds no dependence in four cases: the estimate is a plug-in, ``columns`` is "grow", there is an
+    unknown class, or exponents cannot be learned. If exponents cannot be learned, the reason is printed on stderr.
+    """
+    from bayesnb.dependence.exponents import NoExponentsError
+    from bayesnb.priors import ImproperError
+
+    if settings.dependence != "auto":
+        asked = replace(asked, dependence=None if settings.dependence == "none" else settings.dependence)
+    elif asked.estimate == "predictive" and asked.columns != "grow" and asked.unknown is None:
+        asked = replace(asked, dependence="auto")
+    try:
+        clf = learn(asked)
+    except (NoExponentsError, ImproperError) as error:
+        if settings.dependence != "auto":
+            raise
+        say(Message("no dependence was added: {error}", error=error))
+        asked = replace(asked, dependence=None)
+        clf = learn(asked)
+    if clf.dependence is not None and clf.dependence.exponents.said:
+        say(f"--dependence {asked.dependence}: {clf.dependence.exponents.said}")
+    return asked, clf
+
+
+def _times(weight: pd.Series) -> pd.Series:
+    wrong = ~(weight.ge(0) & weight.mod(1).eq(0)).fillna(False)
+    if wrong.any():
+        raise ValueError(
+            f"column {weight.name!r} holds the weight {weight[wrong].iloc[0]}: scores count whole rows, so weights are "
+            "whole numbers here; bayesnb fit takes any"
+        )
+    return weight.astype(int)
 
 
 def template_of(clf: Classifier) -> pd.DataFrame:

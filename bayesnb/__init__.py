@@ -16,11 +16,13 @@ def __getattr__(name: str) -> object:
     try:
         return _public(name)
     except AttributeError:
+        from importlib import import_module
         from importlib.util import find_spec
 
-        # ``from bayesnb import cli`` asks for a name before it imports the module, and needs no search.
-        if name.startswith("_") or find_spec(f"{__name__}.{name}"):
+        if name.startswith("_"):
             raise
+        if find_spec(f"{__name__}.{name}"):
+            return import_module(f"{__name__}.{name}")
         from types import ModuleType
 
         from bayesnb.wording import THEIRS, meant

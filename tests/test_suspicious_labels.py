@@ -135,7 +135,7 @@ def test_a_number_that_is_but_a_lower_bound_says_so_and_has_no_spread():
     found = nb.checks.suspicious_labels(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, label), X, label)
     assert "a prior is improper" in found.attrs["note"]
     assert np.isnan(found.attrs["sd"])
-    assert " or more of " in found.attrs["says"]
+    assert " a rough estimate: " in found.attrs["says"]
 
 
 def test_where_classes_overlap_right_labels_are_not_taken_as_wrong():
@@ -175,7 +175,7 @@ def test_the_audit_and_the_report_judge_labels_by_the_dependence_that_they_advis
     assert (said["labels"]["sd"], said["labels"]["dependence"]) == (None, said["advice"])
     X = table.drop(columns="label")
     page = report(BayesianNB().fit(X, z), X, z, format="md", draws=50)
-    assert " or more of " in page
+    assert " a rough estimate: " in page
     assert f'They are judged with dependence="{said["advice"]}"' in page
 
 

@@ -38,7 +38,7 @@ def explain(
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text
-    from bayesnb.report.questions import answer, ledger
+    from bayesnb.report.questions import INTERVALS, answer, ledger
 
     at = int(row) if row is not None and row.isdecimal() else None
     if row is not None and values and at is None:
@@ -83,7 +83,7 @@ def explain(
         table, *notes = ledger(contributions, unit)
         more = [CHANGED] if values and at is not None else []
         more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
-        legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
+        legend = f"The entries sum to the total. {INTERVALS.format(prob=prob)}"
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     print_answer(layout, said, contributions, sections)

@@ -166,12 +166,13 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. With ``note``, the expected number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels. With ``note``, the expected number is a rough estimate."""
+    positive = "Even if all labels are right, the expected number is above 0."
     if note:
-        return f"About {expected:.1f} or more of {n:,} labels are expected to be wrong: {note}."
+        return f"About {expected:.1f} of {n:,} labels are expected to be wrong, a rough estimate: {note}. {positive}"
     return (
         f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if the columns are independent given the "
-        "class; where they depend on each other, naive Bayes is too sure, and the number is too large."
+        f"class; where they depend on each other, naive Bayes is too sure, and the number is too large. {positive}"
     )
 
 
@@ -214,7 +215,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
         The rows, with the index of ``X``. ``probability`` is p(``label`` | x_i, D without row i), by the chosen
         estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability
         that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its
-        standard deviation. A row of weight 2 counts as two rows. If the expected number is only a rough lower bound,
+        standard deviation. A row of weight 2 counts as two rows. If the expected number is only a rough estimate,
         ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FORECASTS = 'clf.loo(X, y)["probability"], pd.Categorical(y, clf.classes_).codes'
+FORECASTS = "clf.predict_proba(X), pd.Categorical(y, clf.classes_).codes"
 
 reliability_table = panels.takes(FORECASTS)(scoring.reliability_table)
 

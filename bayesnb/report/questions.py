@@ -61,8 +61,15 @@ MEANT = {
     AVERAGING: "the effect of averaging class probabilities over the exponents, instead of using their mean",
     "shape of": "what the histogram of a column adds to its family",
     "×": "what two columns say together, beyond their separate contributions",
+    "joint": "what the correlations of the numeric columns add",
+    "kernel": "what similar learned rows add",
+    "partitions": "what random partitions of all columns add",
+    "trees": "what decision trees, averaged over all prunings, say about the class",
 }
 """The entries that a dependence adds to the explanation of a row."""
+
+
+INTERVALS = "In brackets: {prob:.0%} intervals under the posterior; that of the probability is also given this row."
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +223,8 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
         kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
                 for name in map(str, shown.index)}  # fmt: skip
         yield from (f"{kind}: {said}." for kind, said in MEANT.items() if kind in kinds)
+        if ((lower == 0) ^ (upper == 0)).any():
+            yield "An interval that begins or ends at 0 includes averaged models without this entry."
     yield from _oddities(shown)
 
 

@@ -23,7 +23,7 @@ from bayesnb.report.parts import (
     with_interval,
     written,
 )
-from bayesnb.report.questions import Held, answer, ledger, section_of, shortened
+from bayesnb.report.questions import INTERVALS, Held, answer, ledger, section_of, shortened
 from bayesnb.wording import Message, at_row
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
-    legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
+    legend = f"Each entry adds to the log-odds. {INTERVALS.format(prob=prob)}"
     return Section("", [next(ledger(contributions, "nats")), legend], lead)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api import types
 
 from bayesnb.data import improving, readings
-from bayesnb.data.amounts import MARKS, is_float
+from bayesnb.data.amounts import MARKS, is_float, units_of
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
@@ -461,7 +461,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
         return
     texts = readings.texts_of(column) if column.kind == "text" and column.declared is None else []
-    units = readings.units_of(texts)
+    units = units_of(texts)
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])

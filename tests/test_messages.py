@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -46,6 +47,14 @@ def test_levels_that_were_never_seen_are_said_in_one_warning_with_their_counts(c
         "column 'sex': 2 of 3 rows hold a level never seen ('male', did you mean 'Male'?), counted as missing"
     ]
     assert warned(lambda: clf.predict_proba(constructor({"sex": ["Male"], "x": [1.0]}))) == []
+
+
+def test_another_number_is_no_spelling_of_a_level():
+    known = {"key": ["C00001", "C00412"] * 9, "size": ["1.2 GB", "2.7 GB"] * 9, "zip": ["06095", "12345"] * 9}
+    clf = BayesianNB(Categorical()).fit(known, ["a", "b"] * 9)
+    asked = {"key": ["C00421", "c00001"], "size": ["12.7 GB", "2.7 Gb"], "zip": ["12346", "6095"]}
+    meant = re.findall(r"'([^']+)', did you mean '([^']+)'", "; ".join(warned(lambda: clf.predict_proba(asked))))
+    assert meant == [("c00001", "C00001"), ("2.7 Gb", "2.7 GB"), ("6095", "06095")]
 
 
 def test_the_warning_about_levels_names_the_place_of_the_user_and_can_be_silenced() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -87,6 +88,9 @@ def compare(
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = settings.advised(remark for remark in learned.remarks if remark.drop)
     left_out = ", ".join(repr(column) for column in chosen.drop if column not in settings.drop)
+    advised = {*settings.advised(learned.remarks).feature} - {*settings.feature}
+    texts = {name for name, feature in clf.schema.features.items() if feature.text is not None}
+    unlike = sorted(each for each in advised if each.rpartition("=")[0] not in texts)
     chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
@@ -121,6 +125,9 @@ def compare(
 
     if left_out and layout == "table":
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
+    if unlike and layout == "table":
+        families = " ".join(f"--feature {shlex.quote(each)}" for each in unlike)
+        say(f"inspect advises other families than these scores use: add {families}")
     printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
         printing.print_command(command)

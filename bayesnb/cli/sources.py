@@ -174,6 +174,8 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         found = Opened(data, None, Source(data, replace(format, names=expected)), settings)
     for column in settings.drop:
         found.require(column, "--drop")
+        if column in settings.features():
+            raise ValueError(f"--feature specifies column {column!r}, and --drop leaves it out: keep one of the two")
     found.require(settings.weight, "--weight")
     for option, mark in ((option, mark) for option, marks in asked.items() for mark in marks):
         column, _, text = mark.rpartition("=")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
@@ -126,6 +127,14 @@ def measured(text: str) -> Measured | None:
     finite = {d: value for d, value in by_mark.items() if isfinite(value)}
     values = {d: float(f"{value!r}e{power[2]}") for d, value in finite.items()} if power else by_mark
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
+
+
+def units_of(texts: Iterable[str]) -> dict[str, int]:
+    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
+    cells = [measured(text) for text in texts]
+    if any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
+        return {}
+    return Counter(cell.unit for cell in cells)
 
 
 def number_in(text: str) -> str:

@@ -152,13 +152,16 @@ class Column:
             words = [(row, v) for row, v in odd if amounts.measured(str(v)) is None]
             row, example = (words or [each for each in odd if amounts.number_in(str(each[1]))] or odd or held)[0]
             alone, number = all(v == example for _, v in odd), amounts.number_in(str(example))
+            write = f"write {number}" if number else to_mend(self.name, example, alone)
+            if len(units := {*amounts.units_of(str(v) for _, v in held)} - {""}) > 1:
+                write = f"its numbers have several units ({', '.join(sorted(units))}), convert them to one unit"
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",
                 column=self.name,
                 value=example,
                 row=row,
-                write=f"write {number}" if number else to_mend(self.name, example, alone),
+                write=write,
                 expected="numbers",
                 cure=Cure("features", "Categorical" if len(str(example).split()) < 3 else "Text", self.name),
             )

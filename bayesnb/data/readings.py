@@ -224,14 +224,6 @@ def _numbers_in(texts: Collection[str], plain: bool = False) -> Iterable[Number]
         yield from (Number(d, unit) for d in ((".",) if once and "." in decimals else sorted(decimals)))
 
 
-def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
-    cells = [measured(text) for text in texts]
-    if any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
-        return {}
-    return Counter(cell.unit for cell in cells)
-
-
 # Numbers and bounds
 
 

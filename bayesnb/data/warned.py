@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import is_float
+from bayesnb.data.amounts import is_float, units_of
 from bayesnb.data.columns import Names, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, units_of, written_as_text
+from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, written_as_text
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
@@ -99,7 +99,13 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
     close = nearest(value, levels) if isinstance(value, str) else None
-    return f"{value!r}, did you mean {close!r}?" if close is not None else repr(value)
+    # A different number is another value or key; only its leading zeros may be lost.
+    alike = close is not None and _numbers_in(value) == _numbers_in(close)
+    return f"{value!r}, did you mean {close!r}?" if alike else repr(value)
+
+
+def _numbers_in(text: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
@@ -233,7 +239,8 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
             elif identifying and kind != "specified":
                 said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "
                 said += "it out, or name its family, as {cure}, or 'text' for its words"
-                among = f"{rows:,.10g} rows" if rows >= seen else f"rows of weight {rows:,.10g}"
+                counted = rows >= seen and rows.is_integer()
+                among = f"{rows:,.10g} rows" if counted else f"rows of weight {rows:,.10g}"
                 cure = Cure("features", "Categorical", column)
                 yield Message(said, column=column, levels=seen, among=among, cure=cure), IdentifierWarning
 

@@ -335,7 +335,8 @@ def examine(
         found += _nearly_same(read | {k: days for k, (days, _) in dates.items() if k not in without_use})
         numbers = {name: cells for name, cells in read.items() if types.is_numeric_dtype(whole[name].dtype)}
         found += _derived(numbers, {k: v for k, v in dates.items() if k not in without_use}, frame[target])
-        gaps = list(_gaps_by_class(frame.assign(**kinds), target))
+        # Dates and other columns that become several features are not in ``frame``.
+        gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)

@@ -418,6 +418,7 @@ def strange(tmp_path, monkeypatch):
 def test_no_line_is_longer_than_the_terminal_and_no_word_is_cut(strange, monkeypatch, command, width):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown_on_a_terminal(command.split(), monkeypatch))
     for line in shown.splitlines():
         assert cell_len(line) <= width or len(line.split()) == 1, (cell_len(line), line)

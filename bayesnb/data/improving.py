@@ -166,8 +166,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
         some = {names[part]: schema.features[names[part]] for part in parts}
         scores[parts] = _score_of(replace(schema, features=some), {name: data[name] for name in some}, known)
     best = max(scores.values(), default=0.0)
-    # The best of many sets is better by chance, the more so the more sets are compared.
-    if scores.get(("elapsed",), -np.inf) >= best - 3 - np.log(max(1, len(scores))):
+    if scores.get(("elapsed",), -np.inf) >= best - 3:
         return ("elapsed",)
     return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
 

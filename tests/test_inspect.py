@@ -572,3 +572,28 @@ def test_copies_and_linear_functions_of_dates_are_found():
     said = str(nb.inspect(X, pd.Series(rng.choice(["a", "b"], 300))))
     assert "signed and again: nearly a linear function of column 'days'" in said
     assert "other: nearly" not in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ([127.0], "127 lies far from the other cells"),
+        ([0.9], "0.9 lies far from the other cells"),
+        ([1270.0, 1310.0], "1270, 1310 lie far from the other cells"),
+        ([21.0], ""),
+    ],
+)
+def test_a_number_far_from_all_others_is_a_question_and_not_a_skewed_column(wrong, said):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    mass = rng.normal(12 + y, 1).round(1)
+    mass[: len(wrong)] = wrong
+    for unit in (1.0, 1000.0):
+        found = nb.inspect({"mass": np.round(mass * unit, 4)}, y)
+        lines = [str(remark.said) for remark in found.remarks]
+        assert [line for line in lines if "far from" in line] == [line for line in lines if said]
+        assert not found.features
+        if unit == 1 and said:
+            assert said in lines[0]
+    # Amounts with a long tail are no errors.
+    assert "far from" not in str(nb.inspect({"mass": np.exp(rng.standard_t(4, 300) * 2)}, y))

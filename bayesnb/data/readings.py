@@ -819,7 +819,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
     for slip, n in counts.items():
         letters = len(slip) >= 5 and not any(letter.isdigit() for letter in slip)
         near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
-        if near:
+        if near and folded(slip) != folded(near[0]):
             found[slip] = near[0]
     return found | _synonyms_in(counts)
 

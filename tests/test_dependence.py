@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from test_laws import CLASSES, FAMILIES, SPARSE, Table, cells, having
 
 from bayesnb.chains import Convergence
-from bayesnb.dependence import columns, terms
+from bayesnb.dependence import terms
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.sampled import Draws, StudentT
@@ -78,7 +78,7 @@ def test_a_bag_of_words_is_one_term_and_every_other_column_is_its_own():
     }
     labels = Labels.of([0, 1, 0, 1, 0, 1])
     posterior = model.posterior(model.statistics(data, labels, ["n", "y"]))
-    assert columns.names(posterior) == ["a", "b", "text", ("z", 0), ("z", 1)]
+    assert posterior.piece_names() == ["a", "b", "text", ("z", 0), ("z", 1)]
     assert terms.left_out(posterior, data, labels).shape == (6, 2, 5)
 
 

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesnb.dependence import columns
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.dependence.joint import JOINT
 from bayesnb.dependence.learned import Dependence
@@ -166,7 +165,7 @@ def test_offsets_of_cells_mend_shares_that_other_columns_contradict():
 def test_named_pairs_are_the_ones_that_get_a_term():
     features, data, labels = encoded()
     posterior = fitted(features, data, labels)
-    names = columns.names(posterior)
+    names = posterior.piece_names()
     found = learn(posterior, data, labels, Exponents(pairs=((names[0], names[3]),)))
     assert found.statistics.cells.pairs == ((0, 3),)
     with pytest.raises(ValueError, match="'nowhere'"):

@@ -18,7 +18,6 @@ from bayesnb.dependence.pairs import (
     PairTerm,
     ShapeTerm,
     refinements,
-    selected,
 )
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
@@ -228,9 +227,10 @@ def test_dependent_pairs_are_found_and_independent_ones_are_not():
     a = rng.integers(4, size=2000)
     codes = np.stack([a, np.where(rng.random(2000) < 0.5, a, rng.integers(4, size=2000)), rng.integers(4, size=2000)])
     counts = PairCounts.of(codes, [4, 4, 4], EVERY, Labels.of(y, 2))
-    factors = counts.log_bayes_factors()
-    assert [counts.pairs[k] for k in selected(factors, 10)] == [(0, 1)]
-    assert selected(np.array([1.0, 3.0, -1.0, 2.0]), 2) == [1, 3]
+    assert counts.dependent(10) == [(0, 1)]
+    weak = np.where(rng.random(2000) < 0.3, a, rng.integers(4, size=2000))
+    several = PairCounts.of(np.stack([weak, *codes[:2]]), [4, 4, 4], EVERY, Labels.of(y, 2))
+    assert (several.dependent(10), several.dependent(2)) == ([(1, 2), (0, 1), (0, 2)], [(1, 2), (0, 1)])
     assert_array_equal(PairCounts(counts.counts * 0, counts.pairs, counts.sizes).log_bayes_factors(), 0.0)
 
 

@@ -22,64 +22,21 @@ from bayesnb.dependence.forests import Shared
 from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import NearCounts
-from bayesnb.dependence.pairs import Axis, PairCounts, selected
+from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.dependence.partitions import Partitions
-from bayesnb.families.columns import Coded, columns_of, dense_cells
+from bayesnb.families.columns import Coded, column_of
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.model.order import Order
+from bayesnb.model.stacks import Piece
 from bayesnb.numerics import Array
-from bayesnb.priors import Prior
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Column, Labels, Statistic, form, same
+from bayesnb.statistics.statistic import Labels, Statistic, form, same
 from bayesnb.wording import Cure, RefusedError
 
 type Cut = Dyadic | tuple[Any, ...] | int
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A column of a feature, treated as a separate feature; the whole feature if ``column`` is ``None``."""
-
-    feature: str
-    column: int | None
-    family: Family
-    believed: Prior
-
-    def of(self, x: Column) -> Column:
-        """Select the columns of this piece from the columns ``x`` of the feature."""
-        return x if self.column is None else columns_of(x, [self.column])
-
-
-def pieces(posterior: Posterior) -> list[Piece]:
-    """Divide the features into pieces, in order. A piece is one column, or a whole feature whose columns share
-    parameters.
-    """
-    found = []
-    for name, family in posterior.model.features.items():
-        believed = posterior.features[name]
-        if family.one_term:
-            found.append(Piece(name, None, family, believed))
-            continue
-        each = range(posterior.statistics.features[name].seen().shape[1])
-        found.extend(Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
-    return found
-
-
-def names(posterior: Posterior) -> list[Any]:
-    """Name of each :class:`Piece`: the column name if any, otherwise the feature or (feature, position)."""
-    called = []
-    for piece in pieces(posterior):
-        columns = posterior.model.columns.get(piece.feature)
-        if piece.column is None or posterior.statistics.features[piece.feature].seen().shape[1] == 1:
-            called.append(columns[0] if columns and len(columns) == 1 else piece.feature)
-        else:
-            called.append(columns[piece.column] if columns else (piece.feature, piece.column))
-    return called
 
 
 def by_column(data: Data) -> Data:
@@ -111,8 +68,8 @@ class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
     ``features`` holds the feature of each column, and ``places`` holds the column's position in this feature. The array
-    ``terms`` holds the position of each column in :func:`pieces`. ``cuts`` holds the intervals of a real column, the
-    levels of a categorical column, or the number 2 for a column of zeros and ones.
+    ``terms`` holds the position of each column in ``posterior.pieces()``. ``cuts`` holds the intervals of a real
+    column, the levels of a categorical column, or the number 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -127,7 +84,7 @@ class Grid:
         """
         cuts = {
             (piece.feature, piece.column, term): cut
-            for term, piece in enumerate(pieces(posterior))
+            for term, piece in enumerate(posterior.pieces())
             if (cut := _cut(piece, data[piece.feature], weight, order)) is not None
         }
         features, places, terms = zip(*cuts, strict=True) if cuts else ((), (), ())
@@ -157,7 +114,7 @@ class Grid:
             if isinstance(cut, tuple):
                 found[column] = _among(cut, data[name], place)
                 continue
-            x = dense_cells(columns_of(ready[name], [place]))[:, 0]
+            x = column_of(ready[name], place)
             found[column] = cut.codes(x) if isinstance(cut, Dyadic) else np.where(x < cut, x, -1)
         return found
 
@@ -229,7 +186,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns. ``called`` holds the names of all pieces (see :func:`pieces`)."""
+        """The names of the columns. ``called`` holds the names of all pieces."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -266,7 +223,7 @@ def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
     """The cells of one column; ``None`` if the column has fewer than two values, too many levels, or values that are
     neither numbers nor levels.
     """
-    if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
+    if not _stands_alone(piece, x) or _constant(each := column_of(x, piece.column), weight):
         return None
     if isinstance(x, Coded):
         levels = x.levels[piece.column]
@@ -286,15 +243,15 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices (in ``pieces``) of columns with no value, or one value equally probable in all classes.
+    """Indices (in ``posterior.pieces()``) of columns with no value, or one value equally probable in all classes.
 
     Leave-one-out would leak the class through such a column: the value becomes less probable only in the class of the
     left-out row.
     """
     found, ready = [], by_column(data)
-    for k, piece in enumerate(pieces(posterior)):
+    for k, piece in enumerate(posterior.pieces()):
         x = ready[piece.feature]
-        if _stands_alone(piece, x) and _constant(each := dense_cells(piece.of(x))[:, 0], weight):
+        if _stands_alone(piece, x) and _constant(each := column_of(x, piece.column), weight):
             row = np.flatnonzero(~np.isnan(each))[:1]
             log_p = piece.family.log_predictive(piece.believed, piece.of(x)[row])
             if not log_p.size or np.ptp(log_p) <= 1e-9 * (1 + abs(log_p[0, 0])):
@@ -347,7 +304,7 @@ class Numbers:
 
 
 def _values(grid: Grid, data: Data, column: int) -> Array:
-    return dense_cells(columns_of(data[grid.features[column]], [grid.places[column]]))[:, 0]
+    return column_of(data[grid.features[column]], grid.places[column])
 
 
 # What is counted
@@ -396,10 +353,9 @@ class Cells:
             # An average omits the pairs instead of raising an error.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
             every = grid.searched() if few else []
-            factors = grid.counted(data, labels, every, SCREEN_DEPTH).log_bayes_factors()
-            pairs = [every[k] for k in selected(factors, spec.pairs)]
+            pairs = grid.counted(data, labels, every, SCREEN_DEPTH).dependent(spec.pairs)
         else:
-            pairs = _named(spec.pairs, grid.names(names(posterior)))
+            pairs = _named(spec.pairs, grid.names(posterior.piece_names()))
         joint = _blocks(grid, posterior, part, own.weight, order) if spec.pairs else ()
         drawn = grown = None
         if len(grid) and (spec.partitions or spec.trees):
@@ -460,7 +416,7 @@ class Cells:
         def part(cut: slice) -> Array:
             own, codes = labels[cut], self.grid.codes(part_of(data, cut), cut.stop - cut.start)
             codes = self.grid.ranks(codes) if isinstance(found, LabelTrees) else codes
-            return sums.count(found.places(self.grid.real, codes), own.codes, own.weight, own.n, found.nodes)
+            return own.table(found.places(self.grid.real, codes), found.nodes)
 
         counts = reduce(iadd, map(part, slices(len(labels))))
         return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
@@ -569,8 +525,8 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """Gaussian pieces (:class:`Piece`), by position in :func:`pieces`."""
-    return {k: piece for k, piece in enumerate(pieces(posterior)) if isinstance(piece.family, Gaussian)}
+    """Gaussian pieces, by position in ``posterior.pieces()``."""
+    return {k: piece for k, piece in enumerate(posterior.pieces()) if isinstance(piece.family, Gaussian)}
 
 
 def gaussian_columns(posterior: Posterior, data: Data) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import by_column, pieces
+from bayesnb.dependence.columns import by_column
 from bayesnb.dependence.forests import CELLS_DEPTH, DrawnTerm
 from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, Parameters, Posterior
@@ -63,7 +63,7 @@ class DrawnForests:
                 here = replaced.setdefault(term, np.zeros(joint.shape, bool))
                 here[:, i] = drawn.known[..., at]
         ready = by_column(data)
-        for k, piece in enumerate(pieces(posterior)):
+        for k, piece in enumerate(posterior.pieces()):
             features, x = theta.features[piece.feature], piece.of(ready[piece.feature])
             if piece.column is not None:
                 features = {name: value.take([piece.column], 2) for name, value in features.items()}
@@ -92,7 +92,7 @@ class DrawnForests:
         """
         if (forests := self.terms.forests) is None:
             return
-        grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], pieces(self.posterior)
+        grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], self.posterior.pieces()
         levels, statistics = dict(self._levels), self.posterior.statistics.features
 
         def code(v: int, x: Array) -> Array:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, DependenceStatistics, names, uninformative
+from bayesnb.dependence.columns import Cells, DependenceStatistics, uninformative
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
@@ -193,7 +193,7 @@ class Dependence:
 
     def offset_names(self, posterior: Posterior) -> list[str]:
         grid = self.statistics.cells.grid
-        return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
+        return grid.offset_names(posterior.piece_names()) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents, with ``attrs`` as in :attr:`Classifier.exponents_`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, names, pieces
+from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
@@ -87,7 +87,7 @@ def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) ->
             "take a class that several rows share, {other}",
             value=int((rows == 1).sum()), expected=int(rows.sum()), other=OR_NAIVE,
         )  # fmt: skip
-    columns = 1 if spec.by == "model" else len(pieces(posterior))
+    columns = 1 if spec.by == "model" else len(posterior.pieces())
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 
@@ -110,7 +110,7 @@ class _Learning:
         some, labels = self.order.drawn(self.labels, self.spec.rows, self.spec.random_seed)
         weight = float(labels.weight.sum())
         if self.spec.forests:
-            columns = names(self.posterior)
+            columns = self.posterior.piece_names()
             shown = self.terms.groups(self.spec, len(columns)), self.terms.names(self.spec, columns)
             return Dependence(self.terms, LearnedExponents.naive(self.spec, *shown, len(self.posterior.labels)), weight)
         drawn = replace(self, data=part_of(self.data, some), labels=labels, order=self.order[some])
@@ -133,7 +133,7 @@ class _Learning:
         members learned from more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
-        columns = names(posterior)
+        columns = posterior.piece_names()
         called, groups = found.names(spec, columns), found.groups(spec, len(columns))
         counted = found.statistics.cells
         cells = spec.offset_cells(counted.grid.offset_cells, labels.n, labels.weight.sum())

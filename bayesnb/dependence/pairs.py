@@ -115,6 +115,11 @@ class PairCounts(Statistic):
             found[places] = np.where(each.any((1, 2, 3)), joint - alone - mean, 0.0)
         return found
 
+    def dependent(self, limit: int) -> list[tuple[int, int]]:
+        """The pairs with a Bayes factor above 1, in descending order."""
+        factors = self.log_bayes_factors()
+        return [self.pairs[k] for k in np.argsort(-factors, kind="stable")[:limit] if factors[k] > ROUNDING]
+
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     """Positions of each shape in ``shapes``."""
@@ -135,12 +140,6 @@ ROUNDING = 1e-6
 
 The factor of a column with one value and any other column is exactly 0.
 """
-
-
-def selected(log_factors: Array, limit: int) -> list[int]:
-    """The pairs with a Bayes factor above 1, in descending order."""
-    best = np.argsort(-log_factors, kind="stable")
-    return [int(k) for k in best[:limit] if log_factors[k] > ROUNDING]
 
 
 MARGIN = 2.0

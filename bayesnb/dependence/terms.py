@@ -17,10 +17,8 @@ from bayesnb.dependence.columns import (
     DEPTH,
     PAIR_DEPTH,
     DependenceStatistics,
-    Piece,
     by_column,
     gaussian_columns,
-    pieces,
 )
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.forests import CELLS_DEPTH, Forests
@@ -32,6 +30,7 @@ from bayesnb.dependence.partitions import PartitionTerm
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
+from bayesnb.model.stacks import Piece
 from bayesnb.numerics import Array
 from bayesnb.statistics.statistic import Column, Labels
 
@@ -47,7 +46,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
     """Yield log p(x_j | c, θ) of each column, (..., row, class); leading axes are draws of θ."""
     lead = theta.log_pi.ndim - 1
     ready = by_column(data)
-    for piece in pieces(posterior):
+    for piece in posterior.pieces():
         own = theta.features[piece.feature]
         if piece.column is not None:
             own = {name: value.take([piece.column], lead + 1) for name, value in own.items()}
@@ -78,7 +77,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
-    parts = pieces(posterior)
+    parts = posterior.pieces()
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
     for k, piece in enumerate(parts):

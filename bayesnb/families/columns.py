@@ -72,6 +72,11 @@ def dense(x: Column) -> Column:
     return x.toarray() if sparse.issparse(x) else x
 
 
+def column_of(x: Column, k: int) -> Array:
+    """The cells of the column at position ``k``, as :func:`dense_cells`, (row,)."""
+    return dense_cells(columns_of(x, [k]))[:, 0]
+
+
 def columns_of(x: Column, index: Sequence[int]) -> Column:
     """Columns at these positions."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import entr, logsumexp, rel_entr, xlogy
 
-from bayesnb.dependence import columns, terms
+from bayesnb.dependence import terms
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
@@ -177,7 +177,7 @@ class Believed:
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
         """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per sampled feature."""
-        names = columns.names(self.posterior)
+        names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = terms.left_out(self.posterior, data, labels, sampled)
         if self.dependence is None:
@@ -204,7 +204,7 @@ class Believed:
                 cure=Cure("dependence", "tempered"),
             )
         v = exponents.layout.exponents(exponents.at(self.point).points[0])
-        n = len(columns.pieces(self.posterior))
+        n = len(self.posterior.pieces())
         return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], n, axis=1), v[:, -1]])
 
     # At draws

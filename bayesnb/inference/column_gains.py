@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.special import log_softmax
 
 from bayesnb.data.targets import read_target
-from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import terms_left_out
 from bayesnb.inference.questions import Shown, question
@@ -65,7 +64,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     bill_length_mm      0.55     0.18
     """
     read_target(y).require_labels("what a column tells is asked of labelled rows")
-    names, (data, labels) = names_of_columns(classifier.posterior), classifier.learned(X, y, None, whole=True)
+    names, (data, labels) = classifier.posterior.piece_names(), classifier.learned(X, y, None, whole=True)
     most = max(1000, NUMBERS // (labels.n * (len(names) + 1)))
     if len(labels) > most:
         some = np.asarray(Order.under(classifier.posterior.model, data, labels).drawn(labels, most, 0)[0])

@@ -20,8 +20,6 @@ from scipy.special import logsumexp
 
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
-from bayesnb.dependence import columns
-from bayesnb.dependence.columns import Piece, pieces
 from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import dense_cells
@@ -31,6 +29,7 @@ from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.law import DrawnLogOdds
 from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.model import Data, Parameters, Posterior
+from bayesnb.model.stacks import Piece
 from bayesnb.numerics import log_gamma_draw
 from bayesnb.priors import Array, Dirichlet, Outcome, Theta, log_rising
 from bayesnb.priors.common_draws import CommonDraws
@@ -233,7 +232,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
         yield entry, _against(entry.log_p, a, b), DrawnLogOdds(_against(log_p, a, b))
     if (forests := dependence.terms.forests) is not None:
         grid = dependence.statistics.cells.grid
-        called, codes = grid.names(columns.names(posterior)), drawn.codes(data, n)
+        called, codes = grid.names(posterior.piece_names()), drawn.codes(data, n)
         share = forests.shares(codes)
         probability = np.maximum(forests.edges[a], forests.edges[b])
         of_rows = list(drawn.of_rows(data, n, common))
@@ -280,7 +279,7 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
             values = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
             shown[name] = {column: schema.shown(column, each) for column, each in values.items()}
             missing[name] = np.isnan(dense_cells(data[name]))
-    for term, piece in enumerate(pieces(posterior)):
+    for term, piece in enumerate(posterior.pieces()):
         feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column
         theta = None if point is None else point.features[piece.feature]
         if theta is not None and k is not None:

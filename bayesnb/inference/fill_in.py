@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.data.rows import table_of
-from bayesnb.dependence import columns, terms
+from bayesnb.dependence import terms
 from bayesnb.families.columns import present
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import joint_of_cell
@@ -209,8 +209,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     rest = np.where(ruled_out > impossible, -np.inf, rest)
     with np.errstate(invalid="ignore"):
         found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
-    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in columns.pieces(posterior)])
-    names, index = columns.names(posterior), index_of(X)
+    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in posterior.pieces()])
+    names, index = posterior.piece_names(), index_of(X)
     return pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayesnb.dependence.columns import names
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.wording import Cure, Message, RefusedError
@@ -47,7 +46,7 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     dependence = classifier.dependence
     if dependence is None or not dependence.spec.forests:
         raise RefusedError("only a model with {cure} has forests", cure=Cure("dependence", "forests"))
-    held, called = dependence.terms.forests, dependence.statistics.cells.grid.names(names(classifier.posterior))
+    held, called = dependence.terms.forests, dependence.statistics.cells.grid.names(classifier.posterior.piece_names())
     shared = dependence.spec.forests == "shared"
     lines = []
     for u, v in () if held is None else held.counts.pairs:

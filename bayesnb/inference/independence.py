@@ -11,7 +11,7 @@ from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, names
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
@@ -223,7 +223,7 @@ def audited(
     # sixteen intervals for the gain and for monotone dependence.
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
-    called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
+    called, rng, rows = grid.names(posterior.piece_names()), np.random.default_rng(random_seed), []
     factors = log_bayes_factors(grid, counts, finer)
     for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
         drawn = _information(n, draws, rng)

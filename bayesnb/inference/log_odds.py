@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from bayesnb.dependence.columns import pieces
 from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
@@ -191,7 +190,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
         part, n = part_of(data, cut), cut.stop - cut.start
         columns = [
             piece.family.cumulants(piece.believed, piece.of(part[piece.feature]), 0.0)[1:]
-            for piece in pieces(posterior)
+            for piece in posterior.pieces()
         ]
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))
         if dependence.spec.by == "model":

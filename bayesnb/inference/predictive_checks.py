@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import xlogy
 
-from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.families.columns import dense_cells
 from bayesnb.families.rounded import rounding
@@ -307,7 +306,7 @@ def _flags_of_gaps(observed: Array) -> Array:
 
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
-    found, others, names = [], [], iter(names_of_columns(posterior))
+    found, others, names = [], [], iter(posterior.piece_names())
     for feature, family in posterior.model.features.items():
         x, kind = data[feature], KINDS.get(family.support.kind, "real")
         whole = family.one_term or hasattr(x, "exposure")

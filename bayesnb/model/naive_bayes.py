@@ -369,6 +369,31 @@ class Posterior:
         seen = replace(self.statistics, features=picked(self.statistics.features))
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
+    def pieces(self) -> list[stacks.Piece]:
+        """Divide the features into pieces, in order. A piece is one column, or a whole feature whose columns share
+        parameters.
+        """
+        found = []
+        for name, family in self.model.features.items():
+            believed = self.features[name]
+            if family.one_term:
+                found.append(stacks.Piece(name, None, family, believed))
+                continue
+            each = range(self.statistics.features[name].seen().shape[1])
+            found.extend(stacks.Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
+        return found
+
+    def piece_names(self) -> list[Any]:
+        """Name of each piece: the column name if any, otherwise the feature or (feature, position)."""
+        called = []
+        for piece in self.pieces():
+            columns = self.model.columns.get(piece.feature)
+            if piece.column is None or self.statistics.features[piece.feature].seen().shape[1] == 1:
+                called.append(columns[0] if columns and len(columns) == 1 else piece.feature)
+            else:
+                called.append(columns[piece.column] if columns else (piece.feature, piece.column))
+        return called
+
     def conjugate_part(self) -> Posterior:
         sampled = self.model.sampled
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.columns import Coded, columns_of, dense_cells
+from bayesnb.families.columns import Coded, column_of
 from bayesnb.families.rates import Exposed
 from bayesnb.kernels import trees
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -152,7 +152,7 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
             continue
         x = x.tocsc() if sparse.issparse(x) else x
         for k in range(x.shape[1]):
-            column = dense_cells(columns_of(x, [k]))[:, 0]
+            column = column_of(x, k)
             rows = np.flatnonzero(~np.isnan(column))
             yield rows, np.unique(column[rows], return_inverse=True)[1], not isinstance(x, Coded)
 

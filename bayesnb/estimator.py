@@ -26,7 +26,6 @@ from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters,
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
-from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import QUESTIONS, listing_questions
@@ -614,8 +613,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         by_type = self.features in (None, "best") or isinstance(self.features, ByType | BestFamily)
-        reads = isinstance(self.features, Multinomial) or getattr(self.features, "reads_sparse", False)
-        tags.input_tags.sparse = by_type or reads
+        tags.input_tags.sparse = by_type or getattr(self.features, "reads_sparse", False)
         return tags
 
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:

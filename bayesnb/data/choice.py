@@ -32,7 +32,7 @@ PASSES = 20
 type Tried = tuple[tuple[str, float, float], ...]
 """The name, the evidence and the log score of each candidate that can read a column."""
 
-type Reasons = Mapping[Any, tuple[Origin, Tried]]
+type Reasons = Mapping[Any, Mapping[str, Any]]
 """For each column whose family was chosen: why it has its family, and the candidates."""
 
 
@@ -94,7 +94,7 @@ def chosen(
     Returns
     -------
     features : as in :class:`bayesnb.BayesianNB`, or {column: family}
-    reasons : {column: (reason, candidates)}
+    reasons : {column: {"origin": reason, "tried": candidates}}
 
     Raises
     ------
@@ -136,7 +136,7 @@ def chosen(
         scores = tuple(
             (name, one.evidence, left_out_score(others_total + one.terms, labels)) for name, one in of.items()
         )
-        reasons[column] = _reason(best[column], columns[column].by, scores), scores
+        reasons[column] = {"origin": _reason(best[column], columns[column].by, scores), "tried": scores}
     return others | {column: of[best[column]].family for column, of in tried.items()}, reasons
 
 

@@ -81,7 +81,7 @@ class PartSummarizer:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
         found = rows.schema(self._specified(rows.table))
         features, readings = found.features.items(), found.readings
-        reasons = {name: (f.origin, f.tried) for name, f in features if f.origin.kind == "rows"}
+        reasons = {name: {"origin": f.origin, "tried": f.tried} for name, f in features if f.origin.kind == "rows"}
         named = {n: f for n, f in features if n in reasons or (f.origin.kind == "specified" and f.cuts is None)}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = as_read(self.settings.features, readings) if isinstance(self.settings.features, Mapping) else {}

@@ -17,11 +17,10 @@ import pandas as pd
 
 from bayesnb.data import inferring, readers
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, Origin, UnseenPolicy, encode
+from bayesnb.data.encoders import Feature, UnseenPolicy, encode
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
-from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -135,10 +134,9 @@ class Schema:
         at = parameters.columns.intersection(["mean", "median"])
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
-    def with_reasons(self, reasons: Mapping[Any, tuple[Origin, Any]]) -> Schema:
+    def with_reasons(self, reasons: Mapping[Any, Mapping[str, Any]]) -> Schema:
         """Record why each family was chosen, and from which candidates."""
-        held = {name: reason for name, reason in reasons.items() if name in self.features}
-        put = {name: replace(self.features[name], origin=origin, tried=tried) for name, (origin, tried) in held.items()}
+        put = {name: replace(self.features[name], **own) for name, own in reasons.items() if name in self.features}
         return replace(self, features={**self.features, **put})
 
     def require_plain(self, done: str) -> None:
@@ -230,10 +228,8 @@ class Schema:
 
     def require_words(self) -> None:
         for feature in self.features.values():
-            if feature.text is not None and not feature.columns:
-                raise ValueError(
-                    f"column {feature.source[0]!r} holds no word in any row: leave it out, or {BY_CHARACTERS}"
-                )
+            if feature.text is not None:
+                feature.text.require_words(feature.source[0], feature.columns)
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:

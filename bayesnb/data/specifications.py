@@ -372,10 +372,8 @@ class ByType:
                 continue
             if not isinstance(family, Family):
                 raise TypeError(f"{kind}: Expected a family, such as {_default(kind)}; got {family!r}")
-            wanted = {"text": "levels", "sparse": "bag"}.get(kind)
             own = family.support.kind
-            wanted = own if kind == "sparse" and family.reads_sparse else wanted
-            if own == "bag" if wanted is None else own != wanted:
+            if not (family.reads_sparse if kind == "sparse" else own == "levels" if kind == "text" else own != "bag"):
                 raise TypeError(f"{kind}: {type(family).__name__} cannot read these columns; see {_default(kind)}")
             if family.needs_rows or getattr(family, "exposure", None) is not None:
                 raise ValueError(

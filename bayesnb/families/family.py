@@ -77,7 +77,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """True if the parameters of different classes are independent."""
 
     reads_sparse: ClassVar[bool] = False
-    """True if sparse matrices of real numbers stay sparse."""
+    """True if sparse matrices stay sparse."""
 
     term: ClassVar[Literal["cell", "block", "bag", "vector"]] = "cell"
     """The cells of a row that are one term of the model: a single cell, or the cells of all columns.

@@ -191,6 +191,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     support = BAG
     term = "bag"
+    reads_sparse = True
 
     def statistic(self, x: Bag, members: Labels) -> WordCounts:
         counts = counts_of(x)

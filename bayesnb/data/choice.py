@@ -18,12 +18,18 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, with_named
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.gaussian import Gaussian, LogNormal
+from bayesnb.families.rates import Exponential, Poisson
+from bayesnb.families.trees import PolyaTree
+from bayesnb.families.trials import NegativeBinomial
 from bayesnb.model import about
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, RefusedError
+
+CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
+"""The default candidates."""
 
 PASSES = 20
 """The largest number of passes over all columns."""
@@ -161,8 +167,8 @@ def _columns(table: Table, asked: Iterable[Entry], weight: Array) -> dict[Any, B
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:
-    x, found = table.column(column).ordinary(), {}
-    for family in spec.candidates:
+    x, found, families = table.column(column).ordinary(), {}, spec.families or CANDIDATES
+    for family in families:
         if not _suits(family, x):
             continue
         own = family.placed([x], labels.weight) if family.needs_rows else family
@@ -176,7 +182,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
         found[family.title] = _Candidate(family, terms, evidence)
     if not found:
-        names = [family.title for family in spec.candidates]
+        names = [family.title for family in families]
         cure = (Cure("family", "Gaussian"), Cure("family", "PolyaTree"))
         raise RefusedError(
             "none of {names} can read column {column!r}; add {cure}", names=names, column=column, cure=cure

@@ -16,12 +16,12 @@ from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
+from bayesnb.families.rates import GammaKnownShape
 from bayesnb.families.rounded import Rounded
-from bayesnb.families.trees import Ordinal, PolyaTree
-from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
+from bayesnb.families.trees import Ordinal
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, class_prior
 from bayesnb.wording import dashed, items_of, meant_of_all, require_choice, require_whole
@@ -237,9 +237,6 @@ def _reads(spec: Any) -> Reading | None:
     return inner if isinstance(inner, Reading) else None
 
 
-CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
-"""The default candidates."""
-
 ROWS = 10_000
 """Default of the largest number of rows that are used for the choice."""
 
@@ -315,10 +312,6 @@ class BestFamily:
                     "closed form; name its columns, as features={column: family}"
                 )
         object.__setattr__(self, "families", given)
-
-    @property
-    def candidates(self) -> tuple[Family, ...]:
-        return CANDIDATES if self.families is None else self.families
 
 
 KINDS = {

@@ -90,9 +90,7 @@ def joint_of(
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
         values = np.arange(float(size))
     else:
-        nodes, log_weight = _nodes(
-            _drawn(family, believed, x, column), family.support.kind in ("positive", "nonnegative")
-        )
+        nodes, log_weight = _nodes(_drawn(family, believed, column), family.support.kind in ("positive", "nonnegative"))
         atoms = np.array(family.atoms)
         values = np.append(nodes, atoms)
         joint = found(values, np.append(log_weight, 0.0 * atoms))
@@ -100,7 +98,7 @@ def joint_of(
     return values, joint / total, float(abs(1 - total))
 
 
-def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
+def _drawn(family: Family, believed: Belief, column: int) -> Array:
     """Draws of the cell from the predictive of each class, (draw, class); NaN for atoms."""
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))

@@ -226,11 +226,9 @@ class Query:
                 cell, there = self.cell(column)
                 self.add(of_number(cell, steps(cell, feature.cuts[j].edges, d), there) for d in densities.T)
             else:
-                self._add_table(column, feature, j, values, densities, self._beyond(of, feature, j, densities, power))
+                self._add_table(column, values, densities, self._beyond(of, feature, j, densities, power))
 
-    def _add_table(
-        self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
-    ) -> None:
+    def _add_table(self, column: Any, values: Sequence[Any], densities: Array, beyond: Sequence[str]) -> None:
         """Add SQL that looks up the log densities of ``values``. ``beyond`` is SQL for any other value."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:

@@ -77,7 +77,7 @@ def build(
             for block, theta in zip(blocks, thetas, strict=True):
                 _observe_rows(block, theta, data, np.asarray(y))
         else:
-            _observe_joint(posterior, blocks, pi, thetas, data, np.asarray(y))
+            _observe_joint(blocks, pi, thetas, data, np.asarray(y))
     return model
 
 
@@ -136,9 +136,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
         model.named_vars_to_dims[free] = (dim, *others)
 
 
-def _observe_joint(
-    posterior: Posterior, blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array
-) -> None:
+def _observe_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array) -> None:
     """Observe a single variable ``y``, whose log density at row i is log p(x_i, y_i | θ)."""
     # As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
     # classes given the columns.

@@ -173,10 +173,8 @@ class _Learning:
         points = np.zeros((3, layout.size))
         points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
         shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
-        found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted}
-        found_members |= {TREES: of_trees} if trees else {}
-        found_members |= linear | {ALL: every}
-        return {name: member.within(layout) for name, member in found_members.items()}
+        found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted, **({TREES: of_trees} if trees else {})}
+        return {name: member.within(layout) for name, member in (found_members | linear | {ALL: every}).items()}
 
     def held_out(self, before: Members) -> HeldOutRows:
         """Predict held-out rows by each member of a model average.
@@ -201,11 +199,13 @@ class _Learning:
             rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             model, seen = posterior.model, (part_of(data, rest), labels[rest])
             believed = model.posterior(model.statistics(*seen, posterior.labels))
-            counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
-            asked = part_of(data, out)
+            found = Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen)
+            if (weight == 1).all():  # At most STACKED rows are counted, so 16 bits per count are enough.
+                found = replace(found, leaves=replace(found.leaves, counts=found.leaves.counts.astype(np.int16)))
+            counts = TermSet(found)
             members = _Learning(counts, believed, *seen, few, order[rest]).members((self.terms, before))
             every = averaged(members, dict.fromkeys(members, 1.0))
-            each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
+            each = Dependence(counts, every, 0.0).log_proba_of_members(believed, part_of(data, out), len(out))
             for name, found_of in zip(members, each, strict=True):
                 log_p.setdefault(name, np.zeros((len(labels), labels.n)))[out] = found_of
 

@@ -128,7 +128,7 @@ class PartitionTerm:
     base: Array
 
     def _table(self, less: float = 0.0) -> Array:
-        steps, found = self._step(*self._counted, less), np.zeros_like(self.counts)
+        steps, found = self._step(*self._counted, less), np.zeros(self.counts.shape)
         for first in self._depths():
             below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
             found[..., below] = np.repeat(found[..., above], 2, -1) + steps[..., below]
@@ -152,7 +152,7 @@ class PartitionTerm:
         return *self._inside(self.counts), share
 
     def _inside(self, counts: Array) -> tuple[Array, Array]:
-        inside = counts.copy()
+        inside = counts.astype(float)
         for first in reversed(self._depths()):
             both = inside[..., 2 * first : 4 * first]
             inside[..., first : 2 * first] += both[..., ::2] + both[..., 1::2]

@@ -18,7 +18,7 @@ from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 from bayesnb.dependence import likelihood
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import Alike, Source
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, log
 
 WIDE, DENSITY, REACH = 4.0, 5, 8.0
@@ -333,7 +333,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     slope = np.zeros((n_classes, layout.width))
     shared, mixed = np.zeros((n, n)), np.zeros((n, n_classes, width))
     apart = np.zeros((n_classes, width, n_classes, width))
-    for rows in source():
+    for rows in (block[cut] for block in source() for cut in slices(len(block.codes), max(64, CELLS // n_classes**2))):
         p, curved = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
         alike = covariates(layout, rows.alike, len(rows.codes))
         for cut in spread.blocks(layout, len(rows.codes), SEARCHED):

@@ -10,7 +10,7 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name. If the name is in a submodule, the error names this submodule, otherwise the closest public
+    """Return a public name. If a submodule has the name, the error gives this submodule, otherwise the closest public
     name.
     """
     try:

@@ -197,9 +197,9 @@ class Convergence:
 def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, with Bonferroni's correction.
 
-    The square of r_hat is about 1 + (variance of the means of the half-chains) / σ² (Gelman and Rubin 1992), and this
-    variance is a multiple of a chi-squared variate. Each parameter (``cells`` in all) has two values of r_hat, for
-    ranks and folded ranks (Vehtari et al. 2021).
+    The square of r_hat is about 1 + v / σ² (Gelman and Rubin 1992), where the variance v of the half-chain means is a
+    multiple of a chi-squared variate. Each of the ``cells`` parameters has two values of r_hat, for ranks and folded
+    ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     # If all M half-chains have the same distribution, the sum of squared deviations of their means, divided by

@@ -61,8 +61,8 @@ def em(
 ) -> EM:  # fmt: skip
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors with the responsibilities of the rows as counts, computes the mode,
-    and recomputes the responsibilities. The objective never decreases.
+    Each iteration updates the conjugate posteriors (responsibilities are the counts), computes the mode, and recomputes
+    the responsibilities. The objective never decreases.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def em(
         the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the posterior density of
         log-odds, log rates, and (μ, 1/σ) of a Normal. The mode of this density is at the posterior mean.
     starts : int
-        The number of starts. The first start uses the responsibilities predicted from the labelled rows. Each of the
-        other starts draws parameters from the posterior given the labelled rows.
+        The number of starts. The first start uses the responsibilities predicted from the labelled rows. Each other
+        start uses parameters drawn from the posterior given the labelled rows.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int
@@ -188,7 +188,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor, plus its ``log_jacobian`` if ``at`` is "mean"."""
+    """log p(θ | D) of one factor, plus ``log_jacobian`` if ``at`` is "mean"."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -473,7 +473,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ImproperError
             If a prior is improper.
         ValueError
-            If ``X`` is missing but needed: to scale a prior, or for a column's levels.
+            If ``X`` is needed, to scale a prior or for a column's levels, but missing.
 
         Examples
         --------
@@ -632,8 +632,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. The
-            error is also raised if predictions do not yet use a changed ``estimate``, ``class_prior`` or ``unknown``.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
+            a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet used by predictions.
 
         Examples
         --------
@@ -666,7 +666,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 def load(path: str | os.PathLike) -> BayesianNB:
     """Load the estimator that was saved in a model file.
 
-    The file does not contain the result of EM. The file is checked first.
+    The file does not contain the result of EM. Files are checked before loading.
 
     Raises
     ------

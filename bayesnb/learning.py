@@ -230,7 +230,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge what two classifiers have learned.
 
-    If the dependences need counts of different cells, raise an error or, with ``keep``, use the counts of ``before``.
+    If the dependences need counts of different cells, ``keep=True`` uses the counts of ``before``, and ``keep=False``
+    raises an error.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)

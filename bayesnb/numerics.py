@@ -113,7 +113,7 @@ SMALL = 64.0
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
-    """``deviance`` of k events in exposure e; the log rate is an argument, because tiny rates underflow."""
+    """``deviance`` of k events in exposure e; ``log_rate`` is also given, because tiny rates underflow."""
     expected = rate * e
     least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
     if least >= 0 and most <= SMALL:
@@ -190,8 +190,8 @@ def sums_of_others(x: Array) -> Array:
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
-    Bisection on the slope refines the best point of a grid: near a maximum, function values differ by less than their
-    rounding errors.
+    Near a maximum, function values differ by less than their rounding errors, so bisection on the slope refines the
+    best grid point.
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))

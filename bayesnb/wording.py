@@ -339,12 +339,12 @@ THEIRS = {
 
 
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
-    """A did-you-mean hint, or ``otherwise`` if no choice is close."""
+    """A did-you-mean hint; without a close choice, the text ``otherwise``."""
     close = nearest(asked, choices)
     return otherwise if close is None else f"; did you mean {close!r}?"
 
 
 def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
-    """A did-you-mean hint, and the choices."""
+    """A suggested spelling, and the choices."""
     hint = meant(asked, choices)
     return f"{hint} The {said}" if hint else f"; the {said}"

@@ -45,8 +45,8 @@ def compare(
     default, it is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
-    rows, "auto" learns the weights of its models from held-out rows, and is scored on the same rows. If at most a fifth
-    of all rows is scored, one fit to the unscored rows replaces cross-validation. With --all, the output also has all
+    rows, "auto" is scored on the held-out rows from which the weights of its models are learned. If at most a fifth of
+    all rows is scored, one fit to the unscored rows replaces cross-validation. With --all, the output also has all
     scores, the family of each column, the class probabilities of the row under each estimate, and the posterior
     interval of p(class | row, parameters). With --more, a table shows how further rows would improve the recommended
     model.

@@ -86,8 +86,8 @@ def audit(
     independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
     and the decrease in log loss on held-out rows if the pair is modelled. The audit also checks columns and pairs
     against tables simulated from the model. The audit accepts at most 200 columns. A label is doubtful if the model of
-    all other rows gives it a small probability. If the audit recommends a dependence, the model that judges the labels
-    includes this dependence.
+    all other rows gives it a small probability. The model that judges the labels includes any dependence that the audit
+    recommends.
 
     There is no option --dependence. The first sentence of the output recommends a value of --dependence; `compare` and
     `report` show how much this dependence improves predictions.

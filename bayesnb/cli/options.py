@@ -139,7 +139,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Contents of ``stated.json``: parameters of each "module:function", and questions that are commands."""
+    """Contents of ``stated.json``: parameters by "module:function", and the questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

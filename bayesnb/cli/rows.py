@@ -48,7 +48,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
     """A model and the name of its class column.
 
-    If given, ``absent`` and ``target`` replace the model's settings.
+    ``absent`` and ``target`` replace the model's settings unless ``None``.
     """
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target

@@ -84,7 +84,7 @@ class Column:
 
     @property
     def kind_of_values(self) -> str:
-        """The kind of the values, whatever the dtype; it decides the default family."""
+        """The kind of the values (whatever the dtype), which decides the default family."""
         kind = self.kind
         if self.textual or kind == "text":
             return "text" if self.declared is None else "categories"
@@ -213,7 +213,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """How to read markers as missing. ``among_floats``: whether Python reads all other texts as numbers."""
+    """Advice on reading ``mark`` as missing. ``among_floats``: whether Python reads all other texts as numbers."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 

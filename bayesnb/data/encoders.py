@@ -49,8 +49,8 @@ class Origin:
     """Why a column has its family.
 
     ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
-    "gaps" if the column flags the missing cells of another column. Otherwise ``kind`` is the type of the values, which
-    decided the family; "nothing" means no values. ``detail`` describes the bins of a column, or names the column whose
+    "gaps" if the column flags the missing cells of another column. Any other ``kind`` is the type of values that
+    decided the family ("nothing" for no values). ``detail`` describes the bins of a column, or names the column whose
     missing cells are flagged. ``best_by`` is the compared score, "evidence" or "class". ``ahead`` is the score minus
     the score of the runner-up ``second``, in nats.
     """
@@ -152,7 +152,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def impossible(self, x: Array) -> Array:
-        """Which finite numbers are impossible under a family chosen from the first rows, such as 0 under LogNormal."""
+        """Which finite numbers, such as 0 under LogNormal, are impossible under a family chosen from the first rows."""
         return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
 
     def decode(self, x: Array) -> dict[Any, Any]:

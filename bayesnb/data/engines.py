@@ -135,9 +135,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame. The optional function ``first`` gets the first frame and returns the
-    function ``ask``.
-    """
+    """Yield ``ask(frame)`` for each frame. If ``first`` is given, its result for the first frame replaces ``ask``."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -155,7 +153,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """For each table, in order, yield the number of rows and a function that returns ``ask(table)``."""
+    """In order, yield each table's number of rows and a function that returns ``ask(table)``."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

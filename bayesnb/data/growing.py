@@ -56,7 +56,7 @@ def of_part(schema: Schema, table: Table) -> Schema:
 
 
 def with_kinds(schema: Schema, kinds: Mapping[Any, OriginKind]) -> Schema:
-    """Infer the families of columns of numbers again, from their ``kinds``."""
+    """Infer the families of number columns again, from ``kinds``."""
     loose = {name: f for name, f in schema.features.items() if f.origin.kind in OF_NUMBERS}
     was = {column: f for f in loose.values() for column in f.columns}
     wanted = {column: kinds.get(column, was[column].origin.kind) for column in schema.names if column in was}
@@ -142,7 +142,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two features; ``ValueError`` if fixed or selected vocabularies differ."""
+    """Unite the vocabularies of two features; ``ValueError`` if different vocabularies must not grow."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

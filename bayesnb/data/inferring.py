@@ -69,7 +69,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` that has no family to the first feature derived from its column."""
+    """Move each ``Missing`` without a family from its column to the column's first derived feature."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -82,7 +82,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """Drop features that need the whole table if ``table`` is one part."""
+    """If ``table`` is one part, drop features that need the whole table."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)

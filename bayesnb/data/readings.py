@@ -55,7 +55,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. The first feature column is missing where the original cell is missing."""
+        """Names of the feature columns. A missing original cell is also missing in the first feature column."""
         return (column,)
 
     @abstractmethod
@@ -438,7 +438,7 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are in a text's stated time zone, otherwise in ``zone`` (by default, the zone of the first
+    Month, weekday and hour use a text cell's own time zone, otherwise ``zone`` (by default, the zone of the first
     learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
@@ -513,7 +513,7 @@ class Date(Reading):
         return [None if np.isnan(cell) else self._text(cell) for cell in cells]
 
     def rounded(self, cells: Any, fine: bool) -> Any:
-        """Round elapsed time to minutes for times of day or ``fine``, otherwise to days."""
+        """Round times of day to minutes, and dates to days (to minutes if ``fine``)."""
         unit = 60 if self.format == "time" else 1440 if fine else 1
         return (cells * unit).round() / unit
 
@@ -811,7 +811,7 @@ MOST_SPELLED = 500
 
 
 def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map rare misspelled levels, and synonyms of answers, to more frequent levels."""
+    """Map rare misspelled levels, and synonyms ("y", "yes"), to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
@@ -932,7 +932,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings that fit all texts; several if ambiguous. If ``plain``, numbers need no unit."""
+    """The readings that fit all texts; several if ambiguous. ``plain`` allows numbers without a unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -1035,7 +1035,7 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
 
 
 def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
-    """The non-numeric texts, if few (and, among textual whole numbers, if all are markers)."""
+    """The non-numeric texts, if few; among textual whole numbers, they must all be markers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

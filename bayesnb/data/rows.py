@@ -253,7 +253,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """A random number per row: a hash of the row's key and the number of earlier rows with the same key."""
+    """A random number per row: the row's key, hashed together with the number of earlier rows with this key."""
 
     def __init__(self, seed: int) -> None:
         self.salt = mixed(np.array([seed % 2**64], np.uint64))

@@ -64,8 +64,8 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, otherwise a family for the type of the column.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. ``weight`` (row,) holds the row weights. If ``readings`` are
-        given, they have already been applied to ``table`` and ``features``.
+        The settings are as in :class:`bayesnb.BayesianNB`. ``weight`` (row,) holds the row weights. ``readings``, if
+        given, have already been applied to ``table`` and ``features``.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named

@@ -140,7 +140,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy with ``edges`` chosen from the values of one column. An edge belongs to the interval above it."""
+        """A copy with ``edges`` chosen from the values of one column. An edge belongs to its upper interval."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -176,8 +176,8 @@ class Missing:
 
     Without ``Missing``, a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is
     missing", which is 1 if the cell is missing and otherwise 0. The probability that a cell is missing, θ ~ Beta,
-    differs by class. This is the pattern model of Little and Rubin (2019, section 15.4) with one pattern per column.
-    Unseen levels and absent columns do not count as missing.
+    differs by class. ``Missing`` is the pattern model of Little and Rubin (2019, section 15.4) with one pattern per
+    column. Unseen levels and absent columns do not count as missing.
 
     Parameters
     ----------

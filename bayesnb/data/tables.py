@@ -27,9 +27,9 @@ from bayesnb.wording import RefusedError
 class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
-    ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed. The source
-    is a data frame (``named``), an array of numbers (``numeric``), a CSR matrix (``sparse``) or an array of objects.
+    ``names`` are "x0", "x1", … if the source has none. ``declares`` holds the columns whose categorical type declares
+    levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed. The source is a
+    data frame (``named``), an array of numbers (``numeric``), a CSR matrix (``sparse``) or an array of objects.
     """
 
     names: Names
@@ -121,7 +121,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
-        """Convert an Arrow batch or table. ``declares`` states whether dictionary types declare levels."""
+        """Convert an Arrow batch or table. With ``declares=True``, dictionary types declare levels."""
         from pyarrow import types
 
         _require_shape(batch.schema.names, batch.num_rows, min_rows)

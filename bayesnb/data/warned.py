@@ -32,8 +32,8 @@ class UnseenLevelWarning(UserWarning):
     Numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1, also count
     as missing.
 
-    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error
-    instead, fit with ``unseen="error"``.
+    To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. ``unseen="error"``
+    makes an unseen level an error.
 
     Examples
     --------

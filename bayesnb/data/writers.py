@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """In errors, name ``path`` instead of the temporary file."""
+    """Make errors mention ``path`` instead of the temporary file."""
     try:
         yield
     except OSError as error:

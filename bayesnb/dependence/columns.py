@@ -150,8 +150,8 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. Negating a column is certain to
-        reverse its interval numbers only if no interval of this depth is missing.
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If an interval of this depth is
+        missing, negating the column may fail to reverse the interval numbers.
         """
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -245,8 +245,7 @@ def _constant(x: Array, weight: Array) -> bool:
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
     """Indices (in ``posterior.pieces()``) of columns with no value, or one value equally probable in all classes.
 
-    Leave-one-out would leak the class through such a column: the value becomes less probable only in the class of the
-    left-out row.
+    In such a column, leaving a row out makes the value less probable only in the row's class, which reveals this class.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(posterior.pieces()):
@@ -491,7 +490,7 @@ class DependenceStatistics:
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """The counts at the class positions ``classes``; -1 stands for a class without rows."""
+        """Select counts by class position; the position -1 gives a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))

@@ -28,9 +28,9 @@ class DrawnForests:
     """Posterior draws ``theta`` of the column parameters; forests are not stored, but drawn when needed.
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. For a categorical
-    column u whose parent in the forest has a known cell, the posterior mean of p(x_u | θ_u) replaces draws. Draws of
-    p(x_u | parent's cell) already carry the parameter uncertainty. The mean of the density over draws is the posterior
-    predictive density.
+    column u whose parent in the forest has a known cell, the posterior mean of p(x_u | θ_u) replaces draws. Parameter
+    uncertainty already enters through draws of p(x_u | parent's cell). The mean of the density over draws is the
+    posterior predictive density.
     """
 
     terms: TermSet

@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Lay out ``groups`` of terms, ``cells`` offsets per class and ``numbers`` slopes per class.
+        """Lay out ``groups`` of terms and, per class, ``cells`` offsets and ``numbers`` slopes.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Layout:
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """The position of each parameter in ``other``, a layout that begins with the same terms."""
+        """The position of each parameter in the layout ``other``, which begins with this layout's terms."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
         # If there are no cells, the block of numbers begins at the same position: the last block that begins there
@@ -126,8 +126,8 @@ class Exponents:
     shapes : bool
         Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or a tuple of such pairs. If ``pairs`` is not 0, another
-        term is a joint Gaussian of all Gaussian columns, with a full covariance per class.
+        Largest number of pairs of columns that get a term, or a tuple of such pairs. If ``pairs`` is not 0, all
+        Gaussian columns also form a joint Gaussian term, with a full covariance per class.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
         4,096 rows, because the term stores the cells of all rows.

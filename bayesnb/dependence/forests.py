@@ -2,10 +2,9 @@
 into cells.
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
-cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. Summed over the
-cells of v, the concentrations a/(K_u K_v) of joint cells give a/K_u. The evidence of a forest T is a product over
-columns and edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant (matrix-tree
-theorem).
+cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. A joint cell has
+concentration a/(K_u K_v). The sum over cells of v is a/K_u. The evidence of a forest T is a product over columns and
+edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant (matrix-tree theorem).
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
@@ -13,8 +12,8 @@ theorem).
 All other quantities are ratios of sums over forests (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
 
 A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. The evidence
-is exact for a forest that can be directed so that no known cell has a missing parent. Where a missing parent is
-unavoidable, a cell follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
+is exact for a forest that can be directed so that no known cell has a missing parent. A cell whose parent is
+unavoidably missing follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
 """
 
 from __future__ import annotations
@@ -159,8 +158,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log evidence minus the log evidence of naive Bayes, for each β. ``log_all``, (..., class), is the log sum
-        over forests.
+        """The log evidence relative to naive Bayes, for each β. ``log_all``, (..., class), is the log sum over forests.
 
         The normalizer of the prior is Σ_T β^roots, the sum over all rooted forests T. For F columns, the normalizer
         equals β (β + F)^(F - 1).
@@ -187,8 +185,8 @@ class Forests:
 
         In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x, and e rows have other
         values. In the numerator, each of the e_x rows has probability at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) /
-        (n_y + e_x - 1 + a/K_u). The largest probability arises if the other e_x - 1 rows come earlier with u = y. Each
-        of the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). The sum over directed
+        (n_y + e_x - 1 + a/K_u). The probability is largest if the other e_x - 1 rows come first, with u = y. Each of
+        the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). The sum over directed
         forests, with edge weights times these bounds, bounds the exact sum.
         """
         a = self.strength
@@ -217,8 +215,8 @@ class Forests:
     def edges(self) -> Array:
         """P(edge uv | D), (class, column, column).
 
-        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. Products
-        keep even small probabilities accurate.
+        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. This
+        product keeps small probabilities accurate.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -256,7 +254,7 @@ class Forests:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row itself. The result is
         (row, column, column).
 
-        ``counted``, (row, column), is true if the row was counted for the column. If ``changes`` is true, the result is
+        ``counted``, (row, column), is true if the counts include the cell. If ``changes`` is true, the result is
         ln(w_uv with the row / w_uv without the row).
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
@@ -337,7 +335,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns use random numbers; it depends only on the columns' content."""
+        """The order in which columns use random numbers, determined only by the columns' content."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
@@ -385,11 +383,11 @@ class Forests:
 
         For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. The Dirichlet posterior
         does not depend on other edges (Dawid and Lauritzen 1993). The term needs only the probability of the row's cell
-        of v. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
+        in v. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
         ``chosen`` is given, each draw is also conditioned on the row and on the row's class in ``chosen``. With
         ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing
-        cells are drawn, and the chosen class's Beta posteriors include the row. The mean of exp(drawn term) over draws
-        is exp(:meth:`term`), with or without ``chosen``. All rows use the same random numbers. If the row's cell at
+        cells are drawn, and the chosen class's Beta posteriors include the row. Averaged over draws, exp(drawn term)
+        equals exp(:meth:`term`), with or without ``chosen``. All rows use the same random numbers. If the row's cell at
         either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
         """
         n_classes, n = self.log_w.shape[:2]
@@ -429,8 +427,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row and two columns u and v: the weights of the learned rows that equal the row in u and v, and in
-        u. Both arrays (row, class, u, v) are 0 if the cell of u or v is missing.
+        """The weights of the learned rows that equal each row, first in columns u and v, then in column u. Both arrays
+        (row, class, u, v) are 0 if the cell of u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

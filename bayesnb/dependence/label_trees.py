@@ -36,10 +36,10 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001). A
-    tree's rows are chosen by *keys*, hashes of cells but not of labels. Hashes of cells and labels choose a node's
-    columns. Rows with equal cells are used together to grow a tree, or omitted together. The counts of nodes include
-    all rows.
+    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
+    *Keys*, which are hashes of cells without labels, choose each tree's rows; hashes of cells and labels choose each
+    node's columns. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include all
+    rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
     :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.
@@ -58,7 +58,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row).
 
-        If cuts are equally good, the row keys in ``order`` decide. Keys in ``order`` also depend on labels.
+        Ties between cuts are broken by the row keys in ``order``. Keys in ``order`` also depend on labels.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -87,7 +87,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether every path ends, and the trees can divide columns with ``sizes`` cells."""
+        """Whether every path ends, and the trees fit columns of these ``sizes`` (cells)."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -162,11 +162,11 @@ class LabelTreeTerm:
     The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The strength of
     the prior is ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of
     the counts of a node, and P the evidence averaged over all prunings below the node: P = ½ e + ½ P_left P_right. A
-    node is pruned with posterior probability ½ e / P. The average over all prunings sums over the nodes on a row's path
-    (context-tree weighting, see Willems, Shtarkov and Tjalkens 1995). If a learned row has no value for a split, the
-    row is counted in the node of the split and in no child. If a new row has no value for a split, the predictions of
-    both children are averaged, weighted by their learned rows. A learned row is predicted only by trees grown without
-    this row.
+    node is pruned with posterior probability ½ e / P. The average over prunings is a sum over the nodes on a row's path
+    (context-tree weighting; Willems, Shtarkov and Tjalkens 1995). If a learned row has no value for a split, the row is
+    counted in the node of the split and in no child. If a new row has no value for a split, the children's predictions
+    are averaged, weighted by the counts of learned rows. A learned row is predicted only by trees grown without this
+    row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """

@@ -221,9 +221,9 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         In a model average, each draw comes from one member. Each draw's class probabilities are mixed with the class
-        frequencies (weight π₀), raised to ``power`` and normalized. The mixed-in class frequencies allow for wrong
-        labels; they do not estimate p(c | x). Every draw is mixed with the class frequencies. If a fraction π₀ of the
-        draws were class frequencies, every interval with tail probabilities below π₀ would extend to these frequencies.
+        frequencies (weight π₀), raised to ``power`` and normalized. Mixing allows for wrong labels; the class
+        frequencies do not estimate p(c | x). If, instead, a fraction π₀ of the draws were set to the class frequencies,
+        every interval with tail probabilities below π₀ would extend to these frequencies.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -261,8 +261,8 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Replace infinite terms by 0, and return the terms and the log class priors.
 
-    If a term of a row is -inf for a class, the log prior of this class becomes -inf in this row. If every log prior of
-    a row would become -inf, the row keeps its log priors.
+    If a row has a term -inf for a class, the row's log prior of this class becomes -inf. If every log prior of a row
+    would become -inf, the row keeps its log priors.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

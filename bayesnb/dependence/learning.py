@@ -45,8 +45,8 @@ def learn(
 ) -> Dependence:  # fmt: skip
     """Learn how the features depend on each other, from the labelled rows of ``posterior``.
 
-    ``before`` holds earlier counts of all learned rows, so that ``data`` may be a sample of these rows. If the
-    specification needs the same terms as ``before``, rows are not counted again.
+    With ``before``, earlier counts of all learned rows, ``data`` may be a sample of these rows. If the specification
+    needs the same terms as ``before``, rows are not counted again.
 
     Raises
     ------
@@ -180,8 +180,8 @@ class _Learning:
         """Predict held-out rows by each member of a model average.
 
         For each fold, everything except the trees is learned again from the other folds. Rows are assigned to folds
-        class by class; copies of a row may be in different folds. A class's rows share a fold if only column names,
-        level names or signs differ.
+        class by class; copies of a row may be in different folds. Rows that differ only in column names, level names or
+        signs share a fold.
         """
         posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
@@ -264,7 +264,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Estimate the members' weights, then the power of the weighted mean, by posterior modes.
+    """Find the posterior mode of the members' weights, then of the weighted mean's power.
 
     The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
     (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). The weighted

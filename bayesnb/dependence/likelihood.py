@@ -2,9 +2,9 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
 the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
-each class has a deviation, v_ct = w_t + d_ct. Further covariates, whose value is the same for all classes, are
-indicators of cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). The model is
-multinomial logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of
+cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). The model is multinomial
+logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
@@ -167,8 +167,8 @@ def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
     """Add the information (minus the Hessian) of a block of rows, computed by sums over classes (see
-    :func:`derivatives`). The information about the shared exponents w and the deviations d is added in place: block (w,
-    w) to ``shared``, block (w, d) to ``mixed``, and block (d, d) to ``apart``.
+    :func:`derivatives`). For shared exponents w and deviations d, block (w, w) is added in place to ``shared``, block
+    (w, d) to ``mixed``, and block (d, d) to ``apart``.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -200,9 +200,9 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
     """Add to ``apart`` the information about the deviations d; each covariate must be equal for all classes. ``both``,
     (class, class, row), is the weight times p_c p_k, possibly averaged over parameters.
 
-    A pair of classes adds the same matrix, Σ p_c p_k z zᵀ, to the two diagonal blocks of the pair, and subtracts it
-    from the two other blocks. Multiplying ``both`` by z_i z_j for all j ≥ i gives row i of every pair's matrix. Most
-    covariates are indicators, so the product skips rows in which covariate i is 0.
+    Each pair of classes adds a matrix, Σ p_c p_k z zᵀ, to its two diagonal blocks, and subtracts this matrix from its
+    two other blocks. In each pair's matrix, entry (i, j ≥ i) is the sum of ``both`` z_i z_j. Most covariates are
+    indicators, so the sum skips rows in which covariate i is 0.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
@@ -220,8 +220,8 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
 def information_by_pairs(
     terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add what :func:`_information_by_classes` adds, computed by sums over pairs of classes. ``both``, (class, class,
-    row), is the weight times p_c p_k, or its mean over parameters.
+    """Like :func:`_information_by_classes`, but computed by sums over pairs of classes. ``both``, (class, class, row),
+    is the weight times p_c p_k, or its mean over parameters.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
     is s_c - s_k. For the deviations, z_c - z_k holds the covariates of class c (block d_c) and the negated covariates

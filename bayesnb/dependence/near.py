@@ -81,7 +81,7 @@ class NearTerm:
 
     The squared distance d² is a sum over columns. A real column adds the squared difference of two rows' ranks, which
     are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds
-    its mean contribution over pairs of rows. For a learned row x_i, both sums over j lose K(x_i, x_i). The width h and
+    its mean contribution over pairs of rows. For a learned row x_i, both sums over j omit K(x_i, x_i). The width h and
     the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
@@ -103,7 +103,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h² and the strength a with the smallest leave-one-out log loss."""
+        """The number of halvings of h² and the strength that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = np.exp(-self._distances(self.counts.cells[cut].T))
@@ -168,7 +168,7 @@ class NearTerm:
 
         In each column, let z and z' be the positions of the two cells; a missing cell has the position 0. Let k be 1 if
         the first cell is known and 0 otherwise; define k' likewise for the second cell. A column adds k k' (z - z')² +
-        (1 - k k') e to d², where e is the mean of d² in this column.
+        (1 - k k') e to d², where e is the mean of (z - z')².
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

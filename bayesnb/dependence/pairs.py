@@ -41,7 +41,7 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """The coarse cell (after ``steps`` refinements) of each finest cell."""
+        """For each finest cell, its coarse cell after ``steps`` refinements."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -70,7 +70,7 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-        """Whether the cells of these pairs of columns are counted."""
+        """Whether exactly these ``pairs``, with these ``sizes``, are counted."""
         width = sum(sizes[i] * sizes[j] for i, j in pairs)
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
@@ -156,7 +156,7 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        Each count is reduced by ``less``. Counts below ``less`` give invalid terms.
+        ``less`` is subtracted from each count. Counts below ``less`` give invalid terms.
         """
 
     @abstractmethod
@@ -176,7 +176,7 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    Leaving out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
+    Leaving out a row does not change pooled frequencies. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree
@@ -212,8 +212,8 @@ class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
     Cells of the two columns are refined alternately. When one column is refined, the frequency of a finer cell within
-    its parent cell is estimated separately from the rows in each cell of the other column. Estimates from few rows are
-    shrunk towards estimates from coarser cells of the other column, and ultimately from the whole class:
+    its parent cell is estimated separately for each cell of the other column. Estimates from few rows are shrunk
+    towards estimates from coarser cells of the other column, and ultimately from the whole class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
@@ -301,7 +301,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The term, summed over refinements. ``finer`` copies each cell's value to the parts one refinement makes."""
+        """The term, summed over refinements. ``finer`` refines one column: each new cell gets its parent's value."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -349,8 +349,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
-    otherwise with False. The second and third entries count earlier refinements of the step's column and of the other
-    column, respectively.
+    otherwise with False. The second entry counts the earlier refinements of the step's column, the third those of the
+    other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -32,8 +32,8 @@ class Partitions:
     """Binary trees. In one tree, all nodes of the same depth use the same split.
 
     ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes
-    right if its interval is at or above the split's interval, or its level is the split's level. A row stops at a split
-    whose column is missing in the row. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
+    right if its value lies in or above the split's interval, or equals the split's level. A row stops at a split whose
+    column is missing in the row. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
     """
 
     columns: Array
@@ -96,7 +96,7 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
     column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. A real column whose first number equals another column's gets a second number, from the order of its cells.
+    number. A real column gets a second number, from its cells' order, if another column has the same first number.
     Columns with equal seeds differ only in names or direction (x or -x).
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]

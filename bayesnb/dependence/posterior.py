@@ -96,7 +96,7 @@ def laplace(
     """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
 
     The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5). The search ends if the predicted
-    increase of the log posterior is below half of ``enough``, in nats. The search also ends if the log evidence is very
+    increase of the log posterior is below ``enough`` / 2 nats. The search also ends if the log evidence is very
     unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
@@ -149,10 +149,10 @@ def draws(
     starts at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights
     exp(r).
 
-    The first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label was uncertain in
-    some chain after the previous round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log
-    likelihood. All rounds are repeated with all rows if the final log likelihood of the omitted rows has a standard
-    deviation above ``EXACT`` nats across chains.
+    The first round of ``TURNS`` steps uses all rows. After each round, rows whose label is certain in all chains are
+    omitted from the next round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log likelihood.
+    All rounds are repeated with all rows if the omitted rows' final log likelihood varies across chains by more than
+    ``EXACT`` nats (standard deviation).
 
     Returns
     -------
@@ -279,8 +279,8 @@ class LearnedExponents:
     ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
     members of a model average. The first member predicts the class frequencies: its exponents (first row of ``points``)
     are all 0. ``posterior`` and the last rows of ``points`` belong to the member that learns all terms. Averaged
-    probabilities are raised to ``power``. ``spreads``, for averaging probabilities, holds each member's Normal
-    distribution.
+    probabilities are raised to ``power``. ``spreads`` holds each member's Normal distribution, for averaging
+    probabilities.
     """
 
     spec: Exponents
@@ -361,7 +361,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """Mean and precision matrix from which the search for a variational Gaussian over ``layout`` starts.
+        """The starting mean and precision matrix of the search for a variational Gaussian over ``layout``.
 
         Parameters that are also in the learned layout start at their learned values.
         """
@@ -399,7 +399,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """The slice of ``points`` that belongs to each averaged model; without an average, one slice of all points."""
+        """Each averaged model's slice of ``points``; without an average, one slice of all points."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]

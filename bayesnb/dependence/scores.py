@@ -65,7 +65,7 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert to the layout ``other``, which begins with the same terms; new parameters are 0."""
+        """Convert to layout ``other``, which begins with the terms of ``own``; new parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
@@ -164,9 +164,9 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
 
-    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is the derivative
-    of p. p'(t) is concentrated around 0 and does not depend on sd. All quadrature nodes lie within a fixed distance of
-    0 for every sd.
+    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p), the derivative of
+    p, is concentrated around 0 and does not depend on sd. All quadrature nodes lie within a fixed distance of 0 for
+    every sd.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -210,7 +210,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
     The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
     scores have equal moments must get equal probabilities. The last returned array, (row, class, class), holds weights
-    for averages over classes with equal moments. The fifth array is ``None`` for two classes, or if no row has classes
+    for averages over classes with equal moments. The last array is ``None`` for two classes, or if no row has classes
     with equal moments.
     """
     n = mean.shape[1]
@@ -375,8 +375,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     posterior).
 
     Under the variational Gaussian, the log posterior has mean gradient 0, and its mean Hessian is minus the Gaussian's
-    precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``) and averages the
-    derivatives over the current Normal.
+    precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``); each step
+    averages derivatives over the latest Normal.
     """
     n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms
     if two:
@@ -432,8 +432,8 @@ def _apart(x: Array, n: int) -> Array:
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
     """A Cholesky factor L of the precision, and a square root of the covariance. The precision is factored with the
-    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. The root's rows for shared exponents
-    and the first classes come first, and are mostly zero.
+    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. The first rows of the root, for
+    shared exponents and the first classes, are mostly zero.
     """
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.

@@ -56,9 +56,9 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The log predictive of each column for learned rows, (row, class, term). Each row is left out of its class's
-    posterior. A row changes only the posterior of its own class, so all other classes use the full posterior. The term
-    of the row's own class is a ratio of two normalizers. A prior that was scaled to the data is not rescaled.
-    ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    posterior. A row changes only the posterior of its own class, so all other classes use the full posterior. The
+    predictive in the row's class is a ratio of normalizing constants. A prior that was scaled to the data is not
+    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -235,8 +235,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        For learned rows, ``which`` holds the labels; for new rows, their number. A learned row is left out when the
-        terms for its own class are computed.
+        ``which`` holds labels of learned rows, or the number of new rows. A learned row is left out when the terms for
+        its own class are computed.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells

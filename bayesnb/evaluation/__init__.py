@@ -84,7 +84,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, compared with expected scores and with the scores of class frequencies.
+    """Scores with intervals, the model's expected scores, and the scores of predicting class frequencies.
 
     Parameters
     ----------

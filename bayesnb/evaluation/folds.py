@@ -127,7 +127,7 @@ def folds_of(
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    Each fold predicts with ``of`` applied to the fold's fitted classifier.
+    Each fold predicts with ``of(fitted)``, where ``fitted`` is the fold's classifier.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_

@@ -194,7 +194,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the mean over alternatives of one column's density, (..., row, class); 0 if missing.
+    """Log of one column's mean density over alternatives, (..., row, class); 0 for missing cells.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """

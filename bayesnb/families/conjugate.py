@@ -50,8 +50,8 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds d to the
-    parameters, and ``along`` integrates L_d / max L_d over θ. In the docstrings, "ln h" stands for ln h(x) + ln max
+    A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds increments d
+    to the parameters; ``along`` integrates L_d / max L_d over θ. In the docstrings, "ln h" stands for ln h(x) + ln max
     L_d: the log-likelihood of x at the best-fitting θ.
     """
 
@@ -80,8 +80,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, the log predictive is leave-one-out, in each row's class. NaN stands
-            for a class posterior that is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive. With ``labels``, the leave-one-out log predictive of each row's own class. NaN means
+            that the class posterior is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -284,8 +284,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
 
-        Draws for one row have the right distribution, but different rows have different θ. With ``chosen=None``, the
-        draws are conditioned on the data, but not on row i.
+        Each row's draws have the right distribution, but rows do not share θ. With ``chosen=None``, the draws are
+        conditioned on the data, but not on row i.
         """
         found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
         for c in range(found.shape[-1]):
@@ -411,7 +411,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
 
     def pymc_read(self, x: Column) -> tuple[Column, Array | None]:
-        """What ``pymc_cells`` observes: the output of ``read``, or (x, None) for the cells themselves."""
+        """Data for ``pymc_cells``: the output of ``read``, or (x, None) for untransformed cells."""
         return self.read(x)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:

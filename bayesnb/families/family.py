@@ -164,7 +164,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return "; ".join(f"{name}: {part.prior_text}" for name, part in each)
 
     def left_out_of_all(self, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-        """log p(x_i | c, all rows but i) of each class c and row i learned by ``posterior``, (row, class)."""
+        """log p(x_i | c, all learned rows but i) of each class c and learned row i, (row, class)."""
         found = self.shared_left_out(posterior, s, x, labels)
         if found is None:
             found = self.log_predictive(posterior, x)
@@ -266,7 +266,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """Learn settings from the first table's columns, arrays (row,)."""
+        """Learn settings from arrays (row,), the first table's columns."""
         if not self.needs_rows:
             return self
         if not self.parts:

@@ -120,8 +120,8 @@ class FromPyMC(Pointwise[Given]):
     priors : {parameter: prior}
         A prior is one of three: (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a
         function called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or
-        fixed numbers. Each class and column has its own parameters. Arguments that are vectors give a vector parameter,
-        which mixtures require.
+        fixed numbers. Each class and column has its own parameters. Vector arguments give a vector parameter, as needed
+        for mixtures.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler

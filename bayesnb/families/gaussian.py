@@ -146,7 +146,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in constant columns, pseudo-counts include the other classes' rows.
+        """The prior of each class and column; in constant columns, other classes' rows add pseudo-counts.
 
         Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
         small variance.

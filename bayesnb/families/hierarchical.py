@@ -163,8 +163,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """The variables are ``pooled`` (column, level) and ``strength`` (column,).
 
-        ``together`` adds the variables ``location`` and ``scale``; sampling ln(strength / median) as location + scale ×
-        z avoids a funnel.
+        ``together`` adds the variables ``location`` and ``scale``: ln(strength / median) is location + scale × z, to
+        avoid a funnel.
         """
         import pymc as pm
 
@@ -252,7 +252,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add a Dirichlet variable for the columns of each level count; pad with 0 to (..., column, level)."""
+    """Add Dirichlet variables, one per number of levels in a column; pad with 0 to (..., column, level)."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -351,7 +351,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Variables: ``centre`` and ``between``, (column,), the mean and standard deviation of the class means; σ
         within each class, (class, column); with ``together``, one scale for all columns.
 
-        Standard deviations are sampled as multiples of their prior scale, to avoid a funnel.
+        Sampling standard deviations as multiples of prior scales avoids a funnel-shaped posterior.
         """
         import pymc as pm
 

@@ -54,7 +54,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, rows of other classes add pseudo-counts to default priors."""
+        """The prior of each class. If all rows are equal, default priors also count the other classes' rows."""
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
@@ -177,8 +177,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Each row's log predictive after removing the row from ``believed``; new rows have ``weight`` 0.
 
-    ``squares`` holds the squared distances h, as computed by :func:`distances`. An improper posterior without the row
-    gives NaN.
+    ``squares`` holds the squared distances h, as computed by :func:`distances`. Rows whose removal leaves improper
+    posteriors get NaN.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.

@@ -42,7 +42,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         The unit of rounding: values must be whole multiples of the unit.
     to : {"down", "nearest"}
         Whether x means the interval [x, x + unit), as for age in years, or [x - unit / 2, x + unit / 2), as for height
-        in whole cm. With the default prior, changing ``to`` only shifts reported means by half a unit.
+        in whole cm. Under the default prior, ``to="nearest"`` only shifts reported means by half a unit.
 
     Notes
     -----

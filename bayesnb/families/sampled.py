@@ -297,7 +297,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        Leaving out a row changes the posterior of a column only through the cell in this column. Draws are reweighted
+        Leaving out a row changes a column's posterior only through the row's cell in this column. Draws are reweighted
         separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted densities
         are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior and
         statistic) is given, the posterior is sampled again without the row.

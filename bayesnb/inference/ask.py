@@ -40,7 +40,7 @@ NODES = 8
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """Repeat an encoded row, replacing its cell ``column`` by each of ``values``."""
+    """Copies of an encoded row, each with one of ``values`` in ``column``."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():
@@ -62,8 +62,8 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The joint distribution of a missing cell and the class, given the other cells of the row.
 
-    Return some values of the cell, p(class, value | other cells) as an array (value, class), and the total probability
-    of all other values.
+    Return some values of the cell; p(class, value | other cells), (value, class); and the total probability of the
+    omitted values.
 
     ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
     the log probability of the other cells of the row.
@@ -183,8 +183,8 @@ def ask_next(
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` are given without ``costs``,
-        have no entry for a ranked column, or name an unfitted column.
+        If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` come without ``costs``, omit a
+        ranked column, or name an unfitted column.
 
     Notes
     -----

@@ -88,7 +88,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """1 to condition on the data and the row, 0 to condition only on the data."""
+        """1 if the posterior is conditioned on data and row, 0 if only on data."""
         return int(self.given == "row")
 
     @property
@@ -118,7 +118,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """The point that the estimate plugs in for the exponents; ``None`` if the exponents are integrated out."""
+        """The value plugged in for the exponents, "mode" or "mean"; ``None`` if the exponents are integrated out."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 
@@ -279,7 +279,7 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise an error if ``estimate`` ignores priors: the likelihood of exponents may have no maximum."""
+    """Refuse an ``estimate`` that ignores priors, because the likelihood of exponents may have no maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -27,7 +27,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         log p(x | c, D), up to a constant per row.
     max_iter : int
     tol : float
-        EM stops if no other π could increase the objective by more than this, in nats.
+        EM stops if no other π could increase the objective by more than ``tol`` nats.
 
     Returns
     -------

@@ -150,8 +150,8 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model into a few arrays for predicting single rows.
 
-    The result predicts one row 15 times as fast as :meth:`predict_proba`, or 100 times as fast if :meth:`predict_proba`
-    gets a data frame.
+    The result predicts one row 15 times as fast as :meth:`predict_proba`, or 100 times as fast as :meth:`predict_proba`
+    with a data frame.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table can hold the densities: one density per discrete value and class."""
+    """Whether the densities can be tabulated, with one entry per discrete value and class."""
     family = feature.family
     return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 

@@ -36,7 +36,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """Share of rows at least as unusual as the new row (also counted), (new row, class)."""
+        """Share of rows, new row included, at least as unusual as this row, (new row, class)."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -243,8 +243,8 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual under every
-            class. Without smoothing, every set contains each class whose p-values use fewer than 1 / (1 - coverage) - 1
-            known rows.
+            class. Without smoothing, a class compared with fewer than 1 / (1 - coverage) - 1 known rows is in every
+            set.
 
         Examples
         --------
@@ -295,9 +295,9 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all other classes. Sets based on log-odds
-    are the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that
-    do not depend on the learned rows.
+    The score of a row with a class is the log-odds of all other classes against the class. Sets based on log-odds are
+    the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do
+    not depend on the learned rows.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """The contributions of the values of a row to the log-odds of two classes.
 
-The words of a row share one θ, so their joint predictive is not a product over words. The part of the predictive that
-depends on the row's number of words is divided among the words in proportion to their counts.
+The words of a row share one θ, so their joint predictive is not a product over words. One part of the predictive
+depends on the row's number of words; the words share this part in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 class OneWord:
     """The moments of θ_k^n for a word k that occurs n times, where θ_k has a Beta distribution.
 
-    Each row of ``x`` holds the position of a word and its count.
+    Each row of ``x`` holds a word's position and count.
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:

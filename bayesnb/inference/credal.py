@@ -422,7 +422,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable with its concentration at the upper bound, all others at the lower bound."""
+    """A level is most probable if its concentration is largest and all other concentrations are smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 
@@ -472,7 +472,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
-    """Maximize a function on [0, 1] elementwise: a grid, then golden-section search around its best point."""
+    """Maximize a function on [0, 1] elementwise by golden-section search around the best grid point."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)

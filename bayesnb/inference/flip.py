@@ -56,8 +56,7 @@ class Patterns:
     def score(self, k: int, agreed: Array, seen: Array) -> float:
         """The score of the class after k rows are removed.
 
-        Per column, ``agreed`` counts the removed cells that agree with the predicted row; ``seen`` counts the known
-        removed cells.
+        Per column, ``seen`` counts the known removed cells, and ``agreed`` those equal to the predicted row's cell.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
@@ -90,7 +89,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in ln ``level`` after removing one row, and the mean decrease per row after removing j."""
+        """The decrease in ln ``level`` for one removed row, and the mean decrease for each of j rows."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -352,7 +351,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors, nearest to 1, that changes the prediction; NaN if no power does."""
+    """The power nearest to 1 that changes the prediction if applied to all priors, or NaN."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

@@ -1,7 +1,7 @@
 """The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows, drawn given the true θ, are added to the
-learned statistics. The updated posterior then predicts new rows, also drawn given the true θ.
+learned statistics. The updated posterior then predicts new rows drawn given the true θ.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which naive Bayes exaggerates log-odds, below 1 if they are too small; 1 without evidence."""
+        """The factor by which naive Bayes log-odds are too large; below 1 if too small, 1 without evidence."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0

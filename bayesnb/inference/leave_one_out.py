@@ -55,11 +55,11 @@ def loo(
     Returns
     -------
     DataFrame (row, ...)
-        Let D_i be the data without row i. With ``by="row"``: ``log_density`` is log p(x_i, y_i | D_i), and
-        ``probability`` is p(c | x_i, D_i) of each class, both by the chosen estimate. ``pareto_k`` has one column for
-        each sampled column. With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log
-        p(c | D_i), and the term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Prior scales
-        computed from data still use row i.
+        Let D_i be the data without row i. With ``by="row"``, the chosen estimate gives ``log_density``, log p(x_i, y_i
+        | D_i), and ``probability``, p(c | x_i, D_i) of each class. ``pareto_k`` has one column for each sampled column.
+        With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log p(c | D_i), and the
+        term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Prior scales computed from data
+        still use row i.
 
     Warns
     -----

@@ -293,7 +293,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether a varying column is constant where the other column is known, (column, column)."""
+    """Whether one column varies, but is constant where the other is known, (column, column)."""
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
     known = ~np.isnan(observed)

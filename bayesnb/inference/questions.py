@@ -58,7 +58,7 @@ class Shown:
     """How the answer to a question is displayed in the report and on a screen.
 
     ``lines`` returns the answer's table, ``says`` a sentence, and ``notes`` the text below the table. ``plot`` is the
-    function of :mod:`bayesnb.plots` that draws the answer. ``asks`` holds the report's arguments to the question.
+    function of :mod:`bayesnb.plots` that draws the answer. ``asks`` holds the question's arguments in the report.
     ``top`` is the number of lines to show. ``advised`` is true if the report uses the model with the recommended
     dependence. ``finding`` is true if the report lists the sentence among its findings.
     """

@@ -28,7 +28,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function of predicted and true probabilities, (row, class): the expected loss per row."""
+    """Return a function from predicted and true probabilities, (row, class), to each row's expected loss."""
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
         return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)

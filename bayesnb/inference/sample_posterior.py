@@ -91,7 +91,8 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
-        If the chains of a sampled feature did not converge, or if a tree with rows omits the classifier's dependence.
+        If the chains of a sampled feature did not converge, or the tree describes rows but omits the classifier's
+        dependence.
 
     Examples
     --------

@@ -77,9 +77,9 @@ class Scorecard:
     ----------
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
-        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
-        the expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the
-        class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
+        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores for comparison. ``claimed`` is the
+        expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the class
+        frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
         Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
         class, if any.
@@ -123,7 +123,7 @@ class Scorecard:
 
     @property
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
-        """``"overconfident"`` if the interval of the log loss is above its expectation, ``"underconfident"`` if below.
+        """``"overconfident"`` if the log loss's interval is above the expected log loss, ``"underconfident"`` if below.
 
         The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
         expected accuracy is compared with the interval of the observed accuracy. Learned rows never show that a model
@@ -144,7 +144,7 @@ class Scorecard:
 
     @property
     def _unexpected_loss(self) -> int:
-        """1 if the log loss is above its expectation, -1 if below, and 0 if the two agree."""
+        """1 if the log loss is higher than expected, -1 if lower, otherwise 0."""
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         return int(lower - claimed >= TOLERANCE) - int(claimed - upper >= TOLERANCE)
 

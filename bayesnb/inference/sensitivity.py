@@ -268,7 +268,7 @@ def sensitivity(
 
     Notes
     -----
-    Priors scaled to the data are not rescaled when a power changes.
+    Prior scales computed from data stay fixed when a power changes.
 
     Examples
     --------

@@ -36,8 +36,8 @@ class Dialect:
     number, text : str
         SQL for the cell {c} as a number or as text. Cells of another type give NULL.
     holds_number, holds_text : str
-        SQL condition: the cell {c} of a numeric or text column is not missing. A present cell is invalid if ``number``
-        or ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} of a numeric or text column is not missing. A non-missing cell is invalid if
+        ``number`` or ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
     folded : function of a name
         Maps names of one database column to one value.
     pseudo : tuple of str
@@ -257,7 +257,7 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """SQL for the log density, per class, of a value that is not in the query's table of values.
+        """For each class, SQL for the log density of a value absent from the query's table of values.
 
         ``{x}`` stands for the cell.
         """
@@ -315,7 +315,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` if two names are equal in the database, or one is a pseudo-column."""
+        """Raise ``ValueError`` for names that are equal in the database, and for pseudo-columns."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

@@ -50,8 +50,8 @@ def to_pymc(
           | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
           each class given the row's columns.
         * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells.
-          Variables that hold other values than cells have names like ``x_… is 0``. ``pymc.sample_posterior_predictive``
-          draws ``y`` from π alone, and cells given the class.
+          Variables whose values are not cells have names like ``x_… is 0``. ``pymc.sample_posterior_predictive`` draws
+          ``y`` from π alone, and cells given the class.
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}

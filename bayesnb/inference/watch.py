@@ -114,8 +114,8 @@ class Levels(Reader):
 class Normals(Reader):
     """The number of rows, the mean and the scatter of a Normal column.
 
-    Given the mean and the scatter of n rows, the standardized distance of the last row from the mean of the other rows
-    has a Student t distribution with n - 2 degrees of freedom.
+    Given the mean and scatter of n rows, the last row's standardized distance from the mean of all other rows has a
+    Student t distribution with n - 2 degrees of freedom.
     """
 
     n: float
@@ -159,8 +159,8 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 class Ranks(Reader):
     """The sorted learned values.
 
-    Given the sorted values, the last observed value is equally likely to be any of them (Vovk, Nouretdinov and
-    Gammerman 2003).
+    Given the sorted values, each value is equally likely to have been observed last (Vovk, Nouretdinov and Gammerman
+    2003).
     """
 
     values: tuple[float, ...]
@@ -456,8 +456,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Learned rows, or other rows from the same source. With ``X`` and ``y``, numeric values are ranked among earlier
         values. Ranks work for any family, and for a stream without labels.
     level : float
-        Upper bound on the probability that any column or class ever raises a false alarm. This probability is an
-        average over all possible learned rows and streams.
+        Upper bound on the probability that any column or class ever raises a false alarm. This false-alarm probability
+        averages over all possible learned rows and streams.
     random_state : int
         Seed for breaking ties and for setting learned rows aside.
 

@@ -2,7 +2,7 @@
 
 Most loops (:func:`loop`) have an equivalent in numpy. Loops release the GIL and are called with contiguous arrays.
 Loops are compiled without ``fastmath``, because NaN marks a missing value. Blocks depend only on the shape of a table,
-and the results of blocks are joined in order. So every bit of a result is independent of the number of threads.
+and the results of blocks are joined in order. No bit of a result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether a compiled loop should replace the bit-identical numpy code for this many cells.
+    """Whether a compiled loop should replace the bit-identical numpy code for ``cells`` cells.
 
     Loading the compiler takes about a second. The compiler is loaded only after numpy has worked for about a second in
-    total. Once loaded, the compiler is used for loops over at least ``from_`` cells.
+    total. The loaded compiler is used for loops over at least ``from_`` cells.
     """
     global _answered
     if cells < from_:
@@ -106,7 +106,7 @@ def slices(n_rows: int, size: int = ROWS) -> list[slice]:
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Divide rows into slices with about ``CELLS`` cells and between ``least`` and ``ROWS`` rows each."""
+    """Divide rows into slices of about ``CELLS`` cells; each slice has ``least`` to ``ROWS`` rows."""
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 

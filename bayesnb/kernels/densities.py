@@ -36,10 +36,9 @@ def student(x: Array, location: Array, low: Array, scale: Array, power: Array, t
 class Students:
     """Student-t log densities, as in :func:`student`.
 
-    Up to ``RUN`` columns with the same ``power`` form a run. Each run needs only one logarithm, of the product of 1 +
-    z² over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is
-    the run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded
-    with
+    A run holds at most ``RUN`` columns of equal ``power``. Each run needs only one logarithm, of the product of 1 + z²
+    over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the
+    run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with
     zeros. ``in_order`` holds the fields ``location``, ``low``, ``scale`` and ``top`` of the sorted columns.
     """
 
@@ -115,8 +114,8 @@ def _products_of_runs(
 ) -> None:  # fmt: skip
     """Set ``product`` to ∏ (1 + sign z²) - 1 for each run of columns, and ``lead`` to the sum of ``top``.
 
-    ``row`` holds positions of rows, ordered by class. If ``own`` is given, it holds the class of each row, and each row
-    is evaluated only in this class.
+    ``row`` holds positions of rows, ordered by class. If ``own`` (the class of each row) is given, each row is
+    evaluated only in its class.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -312,7 +311,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns; each starts with a line of zeros for missing values. Return the start of
+    """Concatenate all columns' tables; each table starts with a line of zeros for missing values. Return the start of
     each column, and the concatenated tables.
     """
     n_values, n, columns = table.shape[-3:]
@@ -349,7 +348,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """:func:`gather` for zeros and ones: the sum for an all-zero row, corrected at each stored cell.
+    """:func:`gather` for sparse 0/1 cells: the sum for an all-zero row, corrected at each stored cell.
 
     Infinite numbers are counted separately, because differences of infinite numbers are NaN.
     """

@@ -60,7 +60,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """The steps of :func:`log_forests`.
 
     For each eliminated node k, return the log weights of its edges. For each remaining edge, also return the fraction
-    of the edge's new weight from the path through k.
+    of the new weight that the path through k adds.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -74,7 +74,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
     """The probability of each edge in a random forest, (..., node, node). Edge probabilities are the derivatives of
-    :func:`log_forests` in ``log_w``, computed backwards through the steps of the elimination.
+    :func:`log_forests` in ``log_w``, computed by backpropagation through the elimination.
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
@@ -93,14 +93,15 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
     """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
-    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. This function simulates no
-    walks: it reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root is
-    stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i → k
-    → j. The old edge's probability is proportional to w_ij, the replacement's to w_ki w_kj / e^t. Let S be the set of
-    nodes i whose edge i → j replaces the path i → k → j, so their parent is k. "Below S" means in S or descended from
-    S. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. These probabilities
-    follow from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a cycle. Summed over
-    all such choices, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not below S.
+    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. Instead of simulating walks,
+    this function reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root
+    is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i →
+    k → j. The two probabilities are proportional to w_ij (old edge) and w_ki w_kj / e^t (replacement). Let S hold the
+    nodes i whose edge i → j replaces the path i → k → j; these nodes get the parent k. "Below S" means in S or
+    descended from S. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. These
+    probabilities follow from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a
+    cycle. Summed over all allowed targets, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not
+    below S.
 
     Parameters
     ----------

@@ -27,15 +27,15 @@ def grow(
 ) -> int:  # fmt: skip
     """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
-    A node computes one hash per column, from the key of the column and the sum of the keys of the node's rows. The node
-    tries the columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of
-    row keys breaks ties between cuts. If several adjacent cuts divide the rows in the same way, the middle cut is made.
-    Of two middle cuts, the cut closer to the centre of the column is made. Hashes of rows decide between middle cuts
-    equally close to the centre.
+    A node computes one hash per column, from the column's key and the sum of the node's row keys. The node tries the
+    columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of row keys
+    breaks ties between cuts. If several adjacent cuts divide the rows in the same way, the middle cut is made. If there
+    are two middle cuts, the cut closer to the column's centre is made. If two middle cuts are equally central, hashes
+    of rows decide.
 
     A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. A column is
     also skipped if its two middle cuts are equally close to its centre, with equal sums of row keys on both sides.
-    Renaming levels or negating the column can swap tied cuts, so a choice between them would depend on names or sign.
+    Renaming levels or negating the column can swap tied cuts, so a choice would depend on names or sign.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def grow(
     tried : int
         Number of columns that a node tries.
     least : float
-        Minimum total row weight of a node that is split.
+        Nodes with less total weight are not split.
     column, cell, left : int32 array (node,)
         Output.
     """
@@ -218,8 +218,8 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
     On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. Three output arrays (tree, node) hold log evidence: ``of_node`` of ``counts``, ``of_known`` of the rows that
-    continue to a child, and ``below`` averaged over all prunings.
+    node. Output arrays (tree, node) hold log evidence: ``of_node`` of a node's rows, ``of_known`` of the rows in its
+    children, and ``below`` the average over all prunings.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):

@@ -109,7 +109,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Raise nothing: draws are proper."""
+        """Do nothing: draws are proper."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:

@@ -354,7 +354,7 @@ class Posterior:
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics; priors scaled to the original data are not rescaled."""
+        """The posterior given other statistics; prior scales computed from the original data stay fixed."""
         both = self.prior, statistics.features
         alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
         each = stacks.each(alike, len(self.labels), updated, statistics.about)
@@ -554,7 +554,7 @@ class Posterior:
     ) -> tuple[Array, dict[Any, LeftOut]]:
         """Leave-one-out log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled feature.
 
-        The result is exact for conjugate features. Priors scaled to the data still depend on row i.
+        The result is exact for conjugate features. Prior scales computed from data still use row i.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -567,7 +567,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
-        With ``refit``, a row with unreliable importance weights is left out by sampling the posterior without the row.
+        With ``refit``, the posterior is sampled again without each row whose importance weights are unreliable.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -590,7 +590,7 @@ class Posterior:
         """Turn ``log_predictive_features`` (row, class) of learned rows into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        ``point`` is given, the shared prior learned from all rows is used.
+        ``point`` is given, the shared prior is learned from all rows.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

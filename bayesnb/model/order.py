@@ -27,13 +27,13 @@ ROUNDS = 3
 class Order:
     """Row keys that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of the number of rows with the same value in the column. In a numeric column, the hash
-    also includes the numbers of rows with smaller and larger values; negating the column changes no hash. The key of a
-    column is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label.
-    The hash of a cell combines the keys of the cell and its column. The key of a cell is updated with the sum of the
-    keys of all rows that have the cell's value in this column. Keys of rows and of cells are recomputed alternately
-    (colour refinement, Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are
-    ignored. A row of weight 2 counts as two rows.
+    The key of a cell is a hash of the number of rows with the cell's value in the column. In a numeric column, the hash
+    also includes the counts of smaller and of larger values; negating the column changes no hash. The key of a column
+    is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash
+    of a cell combines the keys of the cell and its column. Each cell's key is updated with the sum of the keys of all
+    rows with the same value in the column. Keys of rows and of cells are recomputed alternately (colour refinement,
+    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A row of
+    weight 2 counts as two rows.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the row keys choose the high end of a numeric column, rather than the low end. If ``x`` is negated,
-        the opposite end is chosen. Negating a column therefore does not change the selected rows.
+        """Whether the row keys choose the high end of a numeric column, rather than the low end. Negating ``x``
+        reverses the choice. Negating a column does not change the selected rows.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -173,9 +173,9 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry of ``sums``, hash the totals of earlier and of later entries.
+    """For each entry of ``sums``, hash two totals: of earlier and of later entries.
 
-    Swapping the two sums keeps the hash.
+    Swapping the two totals keeps the hash.
     """
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto

@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Convert the row positions of an ``ImpossibleRowError`` from a part to the whole table."""
+    """In an ``ImpossibleRowError``, convert row positions within a part to positions in the table."""
     try:
         yield
     except ImpossibleRowError as error:

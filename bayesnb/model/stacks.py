@@ -69,7 +69,7 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Each part, joined or not, with its features' names."""
+    """Pairs (feature names, part); joined parts stay joined."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
@@ -83,7 +83,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The parts of ``known``, joined only once so that posteriors keep their cached values."""
+        """The joined parts of ``known``, created only once, because posteriors cache values."""
         return _joined(self.names, self.known)
 
 

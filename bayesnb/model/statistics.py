@@ -86,7 +86,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Sort names; if incomparable, by type first."""
+    """Sort names; incomparable names by type first."""
     names = list(names)
     try:
         return sorted(names)

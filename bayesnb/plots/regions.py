@@ -40,7 +40,7 @@ def decision_regions(
     clf : BayesianNB
         A fitted classifier. Its ``estimate`` is used.
     X, y : table and labels
-        Rows to show as points. Rows that lack one of the two values are omitted.
+        Rows to show as points. Rows with a missing value in either column are omitted.
     features : (column, column)
         The horizontal and the vertical axis. If the table has no column names, give positions.
     response : {"entropy", "class"}

@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Each preset uses a plug-in estimate. A preset smooths class frequencies only if the original library does. Most of the
-libraries replace small probabilities by a constant; requesting this replacement from a preset raises an error.
-Intervals, exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except
-for columns of numbers in :func:`weka`.
+libraries replace small probabilities by a constant; presets raise an error if this replacement is requested. Intervals,
+exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
+columns of numbers in :func:`weka`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def sklearn(
     Notes
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
-    are the seen levels and the levels of its pandas categorical type. For the largest variance, ``GaussianNB`` ignores
-    sample weights and, in ``partial_fit``, rows of earlier calls; this package uses both.
+    are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
+    without sample weights and, in ``partial_fit``, rows of earlier calls; this package uses both.
 
     Examples
     --------
@@ -235,9 +235,9 @@ def weka() -> BayesianNB:
 
     Notes
     -----
-    In Weka, no factor of a probability is below 1e-75. A difference of two distribution functions loses digits if both
-    are nearly 1. Results may therefore differ for values more than about 6 standard deviations above, or 18 below, all
-    class means. Weka's options ``-K`` and ``-D`` have no counterpart.
+    In Weka, each column's probability is at least 1e-75. A difference of two distribution functions loses digits if
+    both are nearly 1. Results may therefore differ for values more than about 6 standard deviations above all class
+    means, or 18 below. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

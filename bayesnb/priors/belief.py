@@ -206,10 +206,10 @@ class Prior(Belief):
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
     L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
-    if there is no maximum. The division by the maximum keeps precision: without it, rounding at counts of 1e15 would
-    leave no correct digit. With t = 1 and one row's increments d, ``posterior.along`` is the log predictive.
-    ``prior.along(d, 1)``, with d from all learned rows, is the log evidence. Log predictive and evidence omit ln h, a
-    constant in θ. The first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
+    if there is no maximum. Division by max L_d keeps precision: otherwise, rounding at counts of 1e15 would leave no
+    correct digit. For one row's increments d, ``posterior.along(d, 1)`` is the row's log predictive. ``prior.along(d,
+    1)``, with d from all learned rows, is the log evidence. Log predictive and evidence omit ln h, a constant in θ. The
+    first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
     to the shape of the data.
@@ -349,7 +349,7 @@ class Located(Prior):
 
     @abstractmethod
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of μ - m, and of the other parts of θ."""
+        """Draws of θ, with μ replaced by μ - m."""
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         away, *others = self.draw_away(rng, size)

@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and each node's half (0 or 1) holding the cell: two arrays (..., depth)."""
+    """The nodes above each cell, and each node's half (0 or 1) with the cell, both (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,7 +62,7 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    A node that stops has the log evidence ``near``, (..., node); a node that splits has ``own``. ``near`` and ``own``
+    ``near``, (..., node), is the log evidence of nodes that stop; ``own``, of nodes that split. ``near`` and ``own``
     may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with one node
     per depth.
 
@@ -111,7 +111,7 @@ def descend(nodes: Array) -> Array:
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
     """Log probability of each cell. ``left`` and ``right`` (..., node) are the log shares of the halves of each node.
 
-    ``low`` (left half) and ``high`` (right half) are 1 if the half can hold values, otherwise 0. ``arrays`` is numpy or
+    ``low`` says whether the left half can hold values (1 or 0), ``high`` whether the right. ``arrays`` is numpy or
     ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
@@ -169,8 +169,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The nodes above one cell of a tree, which determine the predictive probability of this cell.
 
-    At each node, θ is the conditional probability of the half that contains the cell. ``own``, (..., depth), is the
-    distribution of θ if the node splits. If the node stops, ``close`` replaces ``own``.
+    At each node, θ is the conditional probability of the half that contains the cell. The distribution of θ is ``own``,
+    (..., depth), if the node splits, and ``close`` if the node stops.
     """
 
     own: Outcome

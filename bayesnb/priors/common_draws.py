@@ -17,7 +17,7 @@ class CommonDraws:
 
     ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
     of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
-    ``columns`` holds a pair per column: an integer that identifies the feature, and the column's position in it.
+    ``columns`` holds two integers per column: the feature's identifier and the column's position in the feature.
     """
 
     draws: int
@@ -27,7 +27,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """A copy for the part that ``key`` identifies; different parts have independent random numbers."""
+        """A copy for part ``key`` of the quantity; different parts have independent random numbers."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

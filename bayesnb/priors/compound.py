@@ -88,7 +88,7 @@ class OneOf(Compound):
     Parameters
     ----------
     parts : tuple of Belief
-        Distribution of θ of each part if this part generates the values.
+        Each part's distribution of θ if this part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief

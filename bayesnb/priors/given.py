@@ -51,7 +51,7 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """Convert the forms of a prior listed under ``given``; all other values are returned unchanged.
+    """Convert each form of prior listed under ``given``; return any other value unchanged.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """Whether each row's weights are negligible at the ends of the grid of nodes in λ and μ."""
+        """For each row, whether node weights are negligible at the ends of the grid of λ and μ."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
@@ -80,7 +80,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes. Return lower nodes, and distances above these nodes in steps, (draw,)."""
+    """Draw positions between nodes; return the node below each, and the distance in steps, (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -198,7 +198,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column, with weight ``more`` added to the interval at ``centre``."""
+    """Integration nodes of one class and column; the interval at ``centre`` gets the additional weight ``more``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]

@@ -56,7 +56,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """ln det(Ψ/2) after adding t · d: its increase, its value, and whether Ψ is positive definite."""
+        """ln det(Ψ/2) after adding t · d: increase, new value, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

@@ -65,7 +65,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """Sentences, each with the title of the section that has the details, or None."""
+    """Sentences, each with the title of the section with details, or with None."""
 
     items: Sequence[tuple[Sentence, str | None]]
 
@@ -186,7 +186,7 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format a table for people: each number and its interval or standard error are written into one cell.
 
-    ``lower`` and ``upper`` are the interval of ``median``, or, without a ``median``, of the preceding column. A column
+    ``lower`` and ``upper`` are the interval of ``median`` if present, otherwise of the preceding column. A column
     ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]

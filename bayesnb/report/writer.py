@@ -1,7 +1,7 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-Jinja2 escapes every text that is inserted into HTML. Templates write the tables: pandas leaves captions unescaped and
-by default adds styles the page forbids.
+Jinja2 escapes every text that is inserted into HTML. Templates write tables, because pandas leaves captions unescaped
+and by default adds styles the page forbids.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ LONGEST_OPTION = 40
 
 
 def _with_whole_options(text: str) -> str:
-    """Convert text to HTML that keeps options of at most ``LONGEST_OPTION`` characters on one line."""
+    """Convert text to HTML without line breaks inside options of at most ``LONGEST_OPTION`` characters."""
     from markupsafe import Markup, escape
 
     html, end = Markup(), 0

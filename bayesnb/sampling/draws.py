@@ -90,8 +90,8 @@ def exact(
     """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
 
     If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the group
-    "posterior" holds the first of these draws. A sampled feature's draws come from its chains, and are resampled if
-    there are too few.
+    "posterior" holds the first of these draws. Draws of a sampled feature come from its chains; too few chains or draws
+    are resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

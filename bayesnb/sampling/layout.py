@@ -80,7 +80,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert an index into the block's arrays to (feature, index into this feature's arrays)."""
+        """Convert a position in the block's arrays to (feature, position in this feature's arrays)."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:

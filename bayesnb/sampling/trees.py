@@ -175,8 +175,8 @@ def of_rows(
 ) -> Groups:  # fmt: skip
     """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column.
 
-    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. So ArviZ's function
-    ``loo`` estimates p(y_i | x_i, all other rows).
+    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. With ``log_likelihood``,
+    ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):

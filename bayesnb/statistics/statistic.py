@@ -38,9 +38,10 @@ def first(mask: Array) -> tuple[int, ...]:
 
 
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
-    """Concatenate arrays, or data classes of arrays, along the column axis; for ``axis=0``, along the class axis.
+    """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis.
 
-    Along the column axis, level names are joined, and counts padded with 0. Other fields come from the first part.
+    Joining columns concatenates their level names and pads shorter counts with 0. Other fields come from the first
+    part.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -60,7 +61,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 
 def arrays_of(part: Any) -> dict[str, Any]:
-    """The array fields of a data class, without its cache, which other threads may change."""
+    """The array fields of a data class, without cached values (other threads may change these)."""
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
 
@@ -204,7 +205,7 @@ class Statistic(ABC):
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if only single cells can be drawn."""
+        """Draw the statistic of ``n`` cells, (class, column), given θ; ``None`` if each cell must be drawn."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -257,7 +258,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights to 0 if only rounding errors remain; keep positive whole numbers.
+    """Replace rounding errors in weights by 0; never replace positive whole numbers.
 
     ``whole`` are the weights before rows were removed.
     """

@@ -139,7 +139,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Contents of ``stated.json``: parameters by "module:function", and the questions that are commands."""
+    """Contents of ``stated.json``: parameters by "module:function", and the questions available as commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

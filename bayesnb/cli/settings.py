@@ -38,9 +38,9 @@ class Settings:
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         How dependence between columns given the class is modelled: not at all ("none"), as in the textbooks; with one
         exponent for all columns ("tempered"); with one exponent per column ("weighted"); or also with terms of pairs
-        ("pairwise"). With weights from held-out rows, "auto" averages class frequencies, "none", "weighted", "pairwise"
-        (with terms of near rows and random partitions), trees, and a linear model. "auto-counts" leaves near rows out,
-        so that the model file holds counts but no rows.
+        ("pairwise"). "auto" averages, with weights from held-out rows, "none", "weighted", "pairwise" (with terms of
+        near rows and random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows
+        out, so that the model file holds counts but no rows.
     unknown : str, optional
         Name of one more class, which stands for all classes without rows, optionally with its probability (LABEL=P).
         Models with ``unknown`` have no ``dependence``.

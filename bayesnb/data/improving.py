@@ -234,7 +234,7 @@ def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
 
 
 def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
-    """The rounding unit of numbers, if intervals of one unit predict the class better than a Gaussian."""
+    """The rounding unit of ``held`` if ``Rounded`` predicts the class better than ``Gaussian``; otherwise ``None``."""
     held, known = _labelled(held, labels)
     x = held.to_numpy(float)
     if known is None or not (unit := float(f"{rounding(x)[0]:.9g}")):

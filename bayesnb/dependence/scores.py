@@ -69,7 +69,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Turn standard Normal ``z``, (draw, parameter sorted by mean), into draws, (draw, parameter)."""
+        """Draws, (draw, parameter), from standard Normal ``z``, whose columns follow ascending ``mean``."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)

@@ -51,8 +51,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
     A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds increments d
-    to the parameters; ``along`` integrates L_d / max L_d over θ. In the docstrings, "ln h" stands for ln h(x) + ln max
-    L_d: the log-likelihood of x at the best-fitting θ.
+    to the parameters; ``along`` integrates L_d / max L_d over θ. In docstrings, "ln h" without "(x)" is the
+    log-likelihood of x at the best-fitting θ: ln h(x) + ln max L_d.
     """
 
     @abstractmethod

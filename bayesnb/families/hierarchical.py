@@ -252,7 +252,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add Dirichlet variables, one per number of levels in a column; pad with 0 to (..., column, level)."""
+    """Add one Dirichlet variable per distinct number of levels; the result, (..., column, level), is padded with 0."""
     import pymc as pm
     from pytensor import tensor as pt
 

@@ -27,8 +27,8 @@ from bayesnb.statistics.statistic import Labels, Statistic
 class Events(Statistic):
     """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
 
-    Adding two statistics assumes one common rate. The two maximum log-likelihoods are added, and half the likelihood
-    ratio statistic for two rates against one common rate is subtracted.
+    Adding two statistics assumes one common rate. The new maximum log-likelihood is the sum of the two, minus half the
+    likelihood ratio statistic for two rates against one.
     """
 
     exposure: Array

@@ -121,7 +121,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw strata, (draw, row), with probability proportional to the share times the row's density in the stratum.
+        """Draw strata, (draw, row), with probability proportional to the stratum's share times the row's density in it.
 
         ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.

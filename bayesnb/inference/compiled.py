@@ -31,7 +31,7 @@ class CompiledClassifier:
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
     The first sum is over real columns j: b = 0 for Student-t densities, a = 0 and b = ½ for Normal densities. The
-    second sum is over 0/1, categorical and count columns k (counts below 256). Rows that the formula does not cover,
+    second sum is over categorical, 0/1 and count columns k (counts below 256). Rows that the formula does not cover,
     such as rows with a missing cell, get their predictions, warnings and errors from ``classifier``.
 
     Examples

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class: how many known rows conform less, and how many equally.
+    """For each new row and class, the number of known rows that conform less, and the number that conform equally.
 
     All arrays are (new row, class).
     """

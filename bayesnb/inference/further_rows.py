@@ -1,4 +1,4 @@
-"""The expected loss after learning further rows, with a predictive interval, and the regret of plug-ins.
+"""The expected loss, its predictive interval, and the regret of plug-ins after learning further rows.
 
 Each posterior draw of θ is treated as the true θ. Statistics of further rows, drawn given the true θ, are added to the
 learned statistics. The updated posterior then predicts new rows drawn given the true θ.

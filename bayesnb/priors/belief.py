@@ -200,8 +200,8 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior has the same type.
 
-    The data add increments d to the parameters of the prior, such as the counts of levels, or the number of events and
-    the exposure. A family computes all integrals over θ from one function:
+    To the prior's parameters, the data add increments d, such as the counts of levels, or the number of events and the
+    exposure. A family computes all integrals over θ from one function:
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 

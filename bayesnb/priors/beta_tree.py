@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near``, (..., node), is the log evidence of nodes that stop; ``own``, of nodes that split. ``near`` and ``own``
-    may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with one node
-    per depth.
+    ``near`` holds the log evidence of stopping nodes, ``own`` that of splitting nodes, (..., node). ``near`` and
+    ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with
+    one node per depth.
 
     Returns
     -------

@@ -65,7 +65,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """Sentences, each with the title of the section with details, or with None."""
+    """Sentences, each with the title of the section that details it, or None."""
 
     items: Sequence[tuple[Sentence, str | None]]
 

@@ -157,7 +157,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """This error, for the function named ``what``."""
+        """Return the error for the function named ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

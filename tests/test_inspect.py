@@ -1,6 +1,7 @@
 """Findings about a table in Python: the same as those of the command line, and settings that can be fitted."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -597,3 +598,23 @@ def test_a_number_far_from_all_others_is_a_question_and_not_a_skewed_column(wron
             assert said in lines[0]
     # Amounts with a long tail are no errors.
     assert "far from" not in str(nb.inspect({"mass": np.exp(rng.standard_t(4, 300) * 2)}, y))
+
+
+def test_what_inspect_advises_in_python_are_names_of_the_package():
+    r = np.random.default_rng(0)
+    n, y = 600, r.integers(0, 2, 600)
+    X = pd.DataFrame({
+        "skewed": np.exp(r.normal(3 + y * 0.5, 1.2)).round(2),
+        "counts": r.negative_binomial(1, 0.1 + 0.1 * y),
+        "zeros": np.where(r.random(n) < 0.4, 0.0, np.exp(r.normal(2 + y, 1))),
+        "scale": np.clip(np.rint(r.normal(3 + y, 1.2)), 1, 5).astype(int),
+        "when": pd.date_range("2020-01-01", periods=n).astype(str),
+        "several": r.choice(["a; b", "b; c", "a; c", "a", "b", "c"], n),
+        "bound": np.where(r.random(n) < 0.1, "<5", r.integers(5, 90, n).astype(str)),
+        "spelled": r.choice(["north", "North", "south", "east"], n, p=[0.3, 0.1, 0.3, 0.3]),
+        "note": [" ".join(r.choice(["late", "paid", "good", "bad", "call", "again"], 7)) for _ in range(n)],
+        "gone": np.where((r.random(n) < 0.5) & (y == 1), np.nan, r.normal(size=n)),
+    })  # fmt: skip
+    named = {name for remark in nb.inspect(X, y).remarks for name in re.findall(r"\b([A-Z]\w+)\(", str(remark.said))}
+    assert len(named) >= 6
+    assert [name for name in named if not hasattr(nb, name)] == []

@@ -700,18 +700,26 @@ def _numbers(
         return
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
     if whole and 2 < k <= 40 and (few or counted):
-        kinds = {"counts": "Poisson"} if counted else {}
+        kinds = {"counts": improving.better_counted(held, labels) or "Poisson"} if counted else {}
         kinds |= {"codes": "Categorical"} | ({"steps of a scale": "Ordinal"} if few and high - low == k - 1 else {})
         cures = {kind: Cure("features", family, name) for kind, family in kinds.items()}
         text = "whole numbers from {low:g} to {high:g}" if counted else "{k} different whole numbers"
         text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
-        said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         # With enough rows, a categorical family fits counts and codes alike.
         gains = improving.gains_of(held, labels, kinds.values())
-        best = sorted(cures.values(), key=lambda cure: (-gains[cure.value], few and cure.value != "Categorical"))
-        gain = gains[best[0].value]
+        best = sorted(kinds, key=lambda kind: (-gains[kinds[kind]], few and kind != "codes"))
+        gain = gains[kinds[best[0]]]
         # A categorical family ignores the order of levels, which matters more if there are many levels.
-        yield Remark(name, said, cures=tuple(best), asks=gain < 0 or (gain == 0 and k > 5 and labels is not None))
+        asks = gain < 0 or (gain == 0 and k > 5 and labels is not None)
+        text += (
+            ""
+            if asks
+            else f". They predict best as {best[0]}"
+            if gain > 0
+            else f". Recommended unless you know better: {best[0]}"
+        )
+        said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
+        yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
     elif whole and 0 <= low <= 3 and k > 10 and (family := improving.better_counted(held, labels)):
         said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
         yield Remark.of_family(name, family, said, low=low, high=high)

@@ -119,6 +119,7 @@ def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_
     assert (table["distance"].abs().diff().dropna() <= 0).all()
     assert (table["p_adjusted"].diff().dropna() >= 0).all()
     assert (table["p_adjusted"] >= 1 / 101).all()
+    assert (table["p_adjusted"] >= table["p"]).all()
     assert_array_equal(table["distance"].abs() > found.threshold, table["p_adjusted"] <= 0.05)
     assert (table["lower"] <= table["upper"]).all()
     inside = (table["observed"] >= table["lower"]) & (table["observed"] <= table["upper"])

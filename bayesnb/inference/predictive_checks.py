@@ -364,7 +364,6 @@ def _table(
     chance = np.abs(away * (draws / (draws - 1)) / np.maximum(others, least))
     farthest = np.sort(chance.max(axis=1, initial=0.0))
     above = draws - np.searchsorted(farthest, np.abs(distance), side="left")
-    tails = [(replicated >= observed).sum(axis=0), (replicated <= observed).sum(axis=0)]
     low, high = np.quantile(replicated, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     table = pd.DataFrame(
         {
@@ -377,7 +376,7 @@ def _table(
             "lower": low,
             "upper": high,
             "distance": distance,
-            "p": np.minimum(1.0, 2 * (1 + np.minimum(*tails)) / (draws + 1)),
+            "p": (1 + (chance >= np.abs(distance)).sum(axis=0)) / (draws + 1),
             "p_adjusted": (1 + above) / (draws + 1),
         }
     )

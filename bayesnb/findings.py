@@ -14,9 +14,9 @@ import pandas as pd
 from pandas.api import types
 
 from bayesnb.data import improving, readings
-from bayesnb.data.amounts import MARKS, is_float, units_of
+from bayesnb.data.amounts import MARKS, is_float, number_in, units_of
 from bayesnb.data.arrow import marks_in
-from bayesnb.data.columns import Column, missing_in
+from bayesnb.data.columns import ALL_BUT, Column, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
 from bayesnb.data.readings import Bounded, Date, Joined, Number
 from bayesnb.data.rows import few_rows
@@ -469,18 +469,16 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         said = f"numbers in several units ({shown}, not counting repetitions), read as levels: convert them to one unit"
         yield Remark(name, said, True, asks=True)
         return
-    if units or len(texts) < 10:
-        return
-    alone = [text for text in texts if not readings.recognised((text, text))]
-    rest = [text for text in texts if text not in {*alone}]
-    if 0 < len(alone) <= 3 and len(rest) >= 10 and len(found := readings.recognised(rest)) == 1:
-        shown = ", ".join(map(_short, alone))
-        said = Message(
-            "{what} except {shown}, so all are read as levels: correct them, or {na}",
-            what=found[0].said, shown=shown, na=missing_in(name, alone[0], False),
-        )  # fmt: skip
+    if not units and (found := readings.nearly_recognised(texts)):
+        reading, alone = found
         option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 else ()
-        yield Remark(name, said, True, option=option, asks=True)
+        yield Remark(name, _all_but(reading.said, name, alone, False), True, option=option, asks=True)
+
+
+def _all_but(what: str, name: Any, odd: Sequence[str], plain: bool) -> Message:
+    mend = f"write {number}" if len(odd) == 1 and (number := number_in(odd[0])) else "correct them"
+    shown, na = ", ".join(map(_short, odd[:3])), missing_in(name, odd[0], plain)
+    return Message(ALL_BUT, what=what, shown=shown, mend=mend, na=na)
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
@@ -553,10 +551,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         odd = sorted(odd, key=lambda text: (-levels[text], text))
         if odd:
             plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
-            said = Message(
-                "numbers except {shown}, so all are read as levels: correct them, or {na}",
-                shown=", ".join(map(_short, odd[:3])), na=missing_in(name, odd[0], plain),
-            )  # fmt: skip
+            said = _all_but("numbers", name, odd, plain)
         else:
             text = "text" if len(cures) == 1 else "text with an unknown decimal mark"
             said = Message(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import warnings
 
 import duckdb
 import numpy as np
@@ -723,3 +724,19 @@ def test_a_date_that_is_missing_in_one_class_is_reported(kind: str) -> None:
     assert said["late"].drop
     assert "missing exactly in the rows of class False" in said["late"].said
     assert not said["t"].drop
+
+
+def test_a_wrong_date_among_dates_is_named_by_fit_as_by_inspect() -> None:
+    when = pd.Series(pd.date_range("2024-01-01", periods=60).astype(str))
+    y = np.tile(["a", "b"], 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesianNB().fit({"t": when}, y)
+    when[7] = "2024-13-08"
+    said = "dates except '2024-13-08', so all are read as levels: correct them, or replace '2024-13-08' by None"
+    with pytest.warns(nb.errors.NumbersAsLevelsWarning, match="column 't': " + said):
+        BayesianNB().fit({"t": when}, y)
+    assert [str(remark.said) for remark in nb.inspect({"t": when}, y).remarks] == [said]
+    width = pd.Series([f"{k % 40 / 10 + 12:.1f}" for k in range(60)])
+    width[3] = "12,3"
+    assert "numbers except '12,3', so all are read as levels: write 12.3, or" in str(nb.inspect({"w": width}, y))

@@ -202,6 +202,10 @@ class Column:
         return codes, distinct.tolist()
 
 
+ALL_BUT = "{what} except {shown}, so all are read as levels: {mend}, or {na}"
+"""The remark about a column of texts that would be numbers or dates without a few texts."""
+
+
 def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
     """What to do about a text among numbers."""
     said = (

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -944,6 +944,14 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
     if any(map(BOUND.match, map(str.strip, texts))) and (bounded := tuple(_bounded_in(texts))):
         return bounded
     return tuple(_choices_in(texts)) if any(sep in text for text in some for sep in SEPARATORS) else ()
+
+
+def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
+    """The only reading that fits all texts except up to three, and these texts."""
+    alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
+    rest = [text for text in texts if text not in {*alone}] if 0 < len(alone) < 4 else []
+    found = recognised(rest) if len(rest) >= 10 else ()
+    return (found[0], alone) if len(found) == 1 else None
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:

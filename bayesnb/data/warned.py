@@ -12,9 +12,16 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.amounts import is_float, units_of
-from bayesnb.data.columns import Names, missing_in
+from bayesnb.data.columns import ALL_BUT, Names, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import MOST_SPELLED, no_numbers_in, spellings, written_as_text
+from bayesnb.data.readings import (
+    MOST_SPELLED,
+    Date,
+    nearly_recognised,
+    no_numbers_in,
+    spellings,
+    written_as_text,
+)
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
@@ -236,6 +243,11 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 if all(is_float(level) for level in levels if level not in odd):
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
+            elif several and (nearly := nearly_recognised(levels)) and isinstance(nearly[0], Date):
+                dates, wrong = nearly
+                na = missing_in(column, wrong[0], False)
+                said = Message(ALL_BUT, what=dates.said, shown=", ".join(map(repr, wrong)), mend="correct them", na=na)
+                yield Message("column {column!r}: {said}", column=column, said=said), NumbersAsLevelsWarning
             elif identifying and kind != "specified":
                 said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "
                 said += "it out, or name its family, as {cure}, or 'text' for its words"
@@ -260,7 +272,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
 
 
 class NumbersAsLevelsWarning(TableRemark):
-    """A column holds numbers and other text, so every number is read as a level.
+    """A column holds numbers or dates, and other text, so every number or date is read as a level.
 
     To silence the warning, specify the column, as ``features={column: Categorical()}``.
 

@@ -248,3 +248,9 @@ def test_the_picture_has_a_line_for_each_factor():
     assert axes.get_title().endswith("the 29 of 41 priors that matter most")
     with pytest.raises(ValueError, match="one line for each factor"):
         plots.sensitivity(nb.checks.sensitivity(fitted(), X, by="row"))
+
+
+def test_a_prior_without_powers_is_named_with_its_feature() -> None:
+    clf = BayesianNB({"size": nb.Ordinal(order=["s", "m", "l"])}).fit({"size": ["s", "m", "l", "l"]}, list("uvuv"))
+    with pytest.raises(ValueError, match=r"feature 'size' \(Ordinal\) has a BetaTree prior, which has no powers"):
+        nb.checks.sensitivity(clf, {"size": ["s"]})

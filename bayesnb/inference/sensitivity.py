@@ -97,9 +97,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
 
 def _flat(prior: Prior | FixedProbabilities) -> Mapping[str, float]:
     if type(prior) not in FLAT:
-        raise ValueError(
-            f"a power of a {type(prior).__name__} is none, so how much it matters cannot be said in this way"
-        )
+        raise ValueError(f"a {type(prior).__name__} has no powers, so the question cannot be asked about it")
     return FLAT[type(prior)]
 
 
@@ -205,8 +203,13 @@ def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scali
     """The factors of the model by name: the class probabilities, then each feature."""
     found = {CLASS: Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)}
     for name, family in posterior.model.features.items():
-        s = posterior.statistics.features[name]
-        found[name] = Factor(posterior.prior[name], s, family, data[name], rule, scaling)
+        s, prior = posterior.statistics.features[name], posterior.prior[name]
+        if type(prior) not in FLAT:
+            raise ValueError(
+                f"feature {name!r} ({family.title}) has a {type(prior).__name__} prior, which has no powers: to ask "
+                "about the other priors, fit this feature as another family, such as Categorical or Gaussian"
+            )
+        found[name] = Factor(prior, s, family, data[name], rule, scaling)
     return found
 
 

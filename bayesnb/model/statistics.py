@@ -205,5 +205,11 @@ class Statistics:
             with about(f"feature {name!r}", rest.labels, s):
                 settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
         rows = cleared(rest.rows, whole.rows)
+        for name, s in settled.items():
+            for c, _ in np.argwhere(s.seen() > (rows * (1 + 1e-6) + 1e-9 * whole.rows)[:, None])[:1]:
+                raise ValueError(
+                    f"feature {name!r}: more values than rows of class {rest.labels[c]!r} would remain, so these rows "
+                    "cannot be unlearned: rows with as many missing cells were never learned"
+                )
         squares = None if rest.squares is None else np.where(rows > 0, np.maximum(rest.squares, 0.0), 0.0)
         return Statistics(rest.labels, rows, settled, squares)

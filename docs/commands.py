@@ -1,13 +1,15 @@
 """The page of the API about the command line: the help of each command, as it prints it."""
 
+from collections.abc import Iterator
+
 import click
 
 from bayesnb.cli import cli
 
 PAGE = """# The command line
 
-All commands with their options, as `bayesnb COMMAND --help` prints them. Begin with `bayesnb inspect table.csv --target
-class`; [your own table in five minutes](../getting-started.md) shows the others.
+All commands with their options, as `bayesnb COMMAND --help` prints them on a wide terminal. Begin with `bayesnb inspect
+table.csv --target class`; [your own table in five minutes](../getting-started.md) shows the others.
 
 ```text
 {group}
@@ -16,11 +18,15 @@ class`; [your own table in five minutes](../getting-started.md) shows the others
 
 
 def page() -> str:
-    """The page, as Markdown."""
-    top = click.Context(cli, info_name="bayesnb", max_content_width=100)
-    text = [PAGE.format(group=cli.get_help(top))]
-    for name in cli.list_commands(top):
-        command = cli.commands[name]
-        said = command.get_help(click.Context(command, top, name, terminal_width=100))
-        text.append(f"\n## `bayesnb {name}`\n\n```text\n{said}\n```\n")
-    return "".join(text)
+    """The page, as Markdown, as the commands print their help on a wide terminal."""
+    top = click.Context(cli, info_name="bayesnb", terminal_width=98, **cli.context_settings)
+    return PAGE.format(group=cli.get_help(top)) + "".join(_commands(cli, top))
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        inner = click.Context(command, context, name)
+        yield f"\n## `{inner.command_path}`\n\n```text\n{command.get_help(inner)}\n```\n"
+        if isinstance(command, click.Group):
+            yield from _commands(command, inner)

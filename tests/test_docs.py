@@ -240,3 +240,11 @@ def test_the_recipe_for_conda_names_the_version_and_needs_what_the_package_needs
     listed = recipe[recipe.index("  run:") : recipe.index("tests:")]
     found = dict(re.findall(r"^    - (\S+) (\S+)$", listed, flags=re.MULTILINE))
     assert found == {"python": project["requires-python"]} | {other_names.get(k, k): v for k, v in needed.items()}
+
+
+@pytest.mark.parametrize("command", [(), ("fit",), ("explain",), ("ask",), ("ask", "loo")])
+def test_the_page_of_the_commands_holds_what_they_print(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    with pytest.raises(SystemExit):
+        cli.main([*command, "--help"])
+    assert f"```text\n{capsys.readouterr().out.strip()}\n```" in runpy.run_path("docs/commands.py")["page"]()

@@ -170,7 +170,7 @@ def believed(
         return made
     if new := schema.features.keys() - before.schema.features.keys():
         raise RefusedError(
-            "features {features} are new, and exponents belong to the features that they were learned with: set "
+            "features {features} are new, and exponents belong to the features that they were learned with: use "
             "{cure}, learn these rows, and then learn_exponents(X, y) from a sample of all rows",
             features=sorted(map(str, new)),
             cure=Cure("dependence"),

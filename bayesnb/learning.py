@@ -241,7 +241,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
         theirs = replace(theirs, counts=mine.counts.of_classes(len(theirs.classes)))
     elif theirs.counts.cells.empty:
         raise RefusedError(
-            "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set {cure}, "
+            "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or use {cure}, "
             "merge, and learn_exponents(X, y) from a sample of all rows",
             cure=Cure("dependence"),
         )

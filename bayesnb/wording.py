@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -34,7 +34,7 @@ class Spelled:
     python: str
     command: str
 
-    def written(self, form: Form = "python") -> str:
+    def written(self, form: Form = "python", flags: Collection[str] | None = None) -> str:
         return self.python if form == "python" else self.command
 
 
@@ -70,15 +70,21 @@ class Cure:
     value: Any = None
     column: Any = None
 
-    def written(self, form: Form = "python") -> str:
+    def written(self, form: Form = "python", flags: Collection[str] | None = None) -> str:
+        """The remedy in words. If ``flags`` lacks an option, the option is written as one of ``bayesnb fit``."""
+
+        def named(flag: str, value: Any) -> str:
+            return f"{flag} {value}" if flags is None or flag in flags else f"bayesnb fit {flag} {value}"
+
         if self.option == "drop":
-            named = form == "command" and self.column is not None
-            return "leave it out" + (f" with --drop {shlex.quote(str(self.column))}" if named else "")
+            drop = form == "command" and self.column is not None
+            return "leave it out" + (f" with {named('--drop', shlex.quote(str(self.column)))}" if drop else "")
         if self.option in ("features", "family"):
-            return self._family(form)
+            family = self._family(form)
+            return named("--feature", family) if form == "command" and self.column is not None else family
         if form == "python":
             return f'{self.option}="{self.value}"' if isinstance(self.value, str) else f"{self.option}={self.value!r}"
-        return f"--{self.option.replace('_', '-')} {'none' if self.value is None else self.value}"
+        return named(f"--{self.option.replace('_', '-')}", "none" if self.value is None else self.value)
 
     def _family(self, form: Form) -> str:
         if isinstance(self.value, Spelled) and form == "python":
@@ -89,7 +95,7 @@ class Cure:
             # A final punctuation mark would seem to belong to the sentence, so such a word is quoted.
             plain = shlex.quote(word) == word and word[-1].isalnum()
             given = f"{shlex.quote(column)}={word}" if plain else quoted(f"{column}={word}")
-            return word if self.column is None else f"--feature {given}"
+            return word if self.column is None else given
         family = ""
         for part in reversed((self.value,) if isinstance(self.value, str) else self.value or ()):
             if isinstance(part, str):
@@ -143,8 +149,8 @@ class Message:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "data", data)
 
-    def written(self, form: Form = "python", space: str = " ") -> str:
-        return _Filled(form, space).vformat(self.text, (), self.data)
+    def written(self, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
+        return _Filled(form, space, flags).vformat(self.text, (), self.data)
 
     def __str__(self) -> str:
         return self.written()
@@ -154,27 +160,28 @@ class Message:
 
 
 class _Filled(Formatter):
-    def __init__(self, form: Form, space: str) -> None:
-        self.form, self.space = form, space
+    def __init__(self, *how: Any) -> None:
+        self.how = how
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        return format(value, format_spec) if format_spec else written(value, self.form, self.space)
+        return format(value, format_spec) if format_spec else written(value, *self.how)
 
 
-def written(what: Any, form: Form = "python", space: str = " ") -> str:
+def written(what: Any, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
     """The text of a message, cure, error or warning. Any other value is converted by ``str``.
 
-    ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value.
+    ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value. ``flags`` are the options of the
+    command that runs.
     """
     match what:
         case Cure() | Spelled():
-            return what.written(form).replace(" ", space)
+            return what.written(form, flags).replace(" ", space)
         case Message():
-            return what.written(form, space)
+            return what.written(form, space, flags)
         case BaseException(args=(Message() as said,)):
-            return said.written(form, space)
+            return said.written(form, space, flags)
         case tuple() if what and all(isinstance(each, Cure | Message) for each in what):
-            return " or ".join(written(each, form, space) for each in what)
+            return " or ".join(written(each, form, space, flags) for each in what)
     return str(what)
 
 

@@ -164,7 +164,7 @@ def test_invalid_weights_are_refused(weight, words):
     refused((X, Y), words, sample_weight=weight)
 
 
-COUNT, BIT = ("row 2", "needs a count", "fit with Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
+COUNT, BIT = ("row 2", "needs a count", "use Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
 INFINITE = ("column 'v'", "infinite", "row 2", "missing value (NaN)")
 TEXT = ("column 'v'", "text", "'x'", "numbers are needed", "features={'v': Categorical()}")
 HOURS = pd.DataFrame({"v": [1, 2, 3, 4], "hours": [1.0, 2.0, 3.0, 4.0]})

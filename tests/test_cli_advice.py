@@ -185,7 +185,7 @@ def test_an_error_names_the_option_that_cures_it(run):
     code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.bayesnb")
     assert code == 1
     assert err.endswith(
-        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; fit with --feature 'the fare'="
+        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; use --feature 'the fare'="
         "hurdle:log-normal or --feature 'the fare'=gaussian, or --na 'the fare=0' to read it as "
         "missing (rows are counted from 0)\n"
     )
@@ -353,9 +353,9 @@ def test_a_column_that_was_not_fitted_is_mentioned_as_in_python(run):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("export auto.bayesnb", "use --estimate mean or --estimate map"),
-        ("export weighted.bayesnb", "use --estimate mean or --estimate map"),
-        ("merge plain.bayesnb other.bayesnb -o m.bayesnb", "let columns join with --columns grow"),
+        ("export auto.bayesnb", "use bayesnb fit --estimate mean or bayesnb fit --estimate map"),
+        ("export weighted.bayesnb", "use bayesnb fit --estimate mean or bayesnb fit --estimate map"),
+        ("merge plain.bayesnb other.bayesnb -o m.bayesnb", "let columns join with bayesnb fit --columns grow"),
     ],
 )
 def test_an_error_about_a_model_names_options_of_the_command_line(run, command, said):

@@ -76,7 +76,7 @@ WRONG_DATA: list[tuple[str, tuple[str, ...]]] = [
     ("compare xyzzy", ("'xyzzy'", "play-tennis, buys")),
     ("predict none.bayesnb play-tennis", ("No such file",)),
     ("predict good.csv play-tennis", ("is not a model file",)),
-    ("predict MODEL heights", ("column 'outlook' was fitted and is not in this table",)),
+    ("predict MODEL heights", ("columns ['outlook', 'temperature', 'humidity', 'wind'] were fitted and are not in",)),
     ("update MODEL heights", ("--target: heights has no column 'play'",)),
     ("merge MODEL OTHER -o x.bayesnb", ("OTHER: the two models have different features",)),
     (f"{FIT} --target wnd", ("--target: play-tennis has no column 'wnd'; did you mean 'wind'?",)),

@@ -334,7 +334,7 @@ def test_a_cell_that_the_named_family_cannot_read_is_answered_with_two_ways_out(
     more = ("--row", "4") if command == "explain" else ()
     code, _, err = run(capsys, command, "m.bayesnb", "new.csv", *more)
     assert code == 1
-    assert "fit with --feature age=gaussian, or --na age=-1.5 to read it as missing" in err
+    assert "use bayesnb fit --feature age=gaussian, or --na age=-1.5 to read it as missing" in err
     assert ("in row 0," in err) == ("row 0 there is row 4 of the source" in err) == (command == "explain")
     assert run(capsys, command, "m.bayesnb", "new.csv", *more, "--na", "age=-1.5")[0] == 0
 

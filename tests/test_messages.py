@@ -389,5 +389,5 @@ def test_an_error_carries_its_values_through_pickle_and_through_errors_around_it
     assert again.cure == (Cure("family", "Gaussian", "visits"),)
     assert str(again) == f"fold 1: {caught.value}"
     assert written(again, "command").endswith(
-        "; fit with --feature visits=gaussian, or --na visits=-3 to read it as missing"
+        "; use --feature visits=gaussian, or --na visits=-3 to read it as missing"
     )

@@ -56,8 +56,13 @@ def explain(
         return pair
 
     if of_model:
-        clf, target = load_model(data)
-        name, frame, pair = data, row_for_model(clf, data, new, row, values, format), pair_of(clf.classes_.tolist())
+        fixed = set(options.SETTINGS) - {"absent"}
+        options.refuse(fixed, f"{data} is already fitted; fit it again with this option")
+        if new is None:
+            options.refuse(("target", "absent", *options.FORMAT), "there is no table NEW to read")
+        clf, _ = load_model(data, settings.absent if options.given("absent") else None)
+        name, frame = data, row_for_model(clf, data, new, row, values, format, target)
+        target, pair = target or clf.target, pair_of(clf.classes_.tolist())
     else:
         learned = fitted(
             data, target, format, settings, repeat=False,
@@ -108,10 +113,10 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     return [f"What to ask next: {', '.join(told)}{more} nats of expected information about the class, {entropy}."]
 
 
-@options.command("MODEL NEW", "bayesnb.inference.watch:watch", f"NEW is {options.FILES}.")
+@options.command("MODEL NEW", "bayesnb.inference.watch:watch", f"NEW is {options.FILES}.", absent="absent_now")
 def watch(
-    model: str, new: str, target: str | None, learned: str | None, level: float, random_state: int, layout: str,
-    format: Format,
+    model: str, new: str, target: str | None, absent: str | None, learned: str | None, level: float, random_state: int,
+    layout: str, format: Format,
 ) -> int:  # fmt: skip
     """Watch a stream of rows for changes.
 
@@ -124,10 +129,11 @@ def watch(
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import shortened
 
-    clf, target = load_model(model, target=target)
+    clf, target = load_model(model, absent, target)
     rows = (None, None)
     if learned is not None:
-        rows = opened_for(clf, learned, format, target).load(target)
+        known, labels = opened_for(clf, learned, format, target).load(target)
+        rows = learned_columns(known, clf), labels
     table = opened_for(clf, new, format, target)
     X, y = table.load(target) if target in table.names else (table.frame(), None)
     found = checks.watch(clf, *rows, level, random_state).update(learned_columns(X, clf), y)
@@ -152,6 +158,9 @@ ELSEWHERE = (
     "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
 )  # fmt: skip
 """Questions that another command covers, or whose answer is not a table."""
+
+LENIENT = ("fill_in",)
+"""Questions that always read absent columns as missing."""
 
 
 class Questions(click.Group):
@@ -180,12 +189,13 @@ def asked() -> Mapping[str, Question]:
 
 def _command(name: str) -> click.Command:
     def ask(
-        model: str, new: str, target: str | None, layout: str, format: Format, weight: str | None = None, **given: Any
+        model: str, new: str, target: str | None, layout: str, format: Format, weight: str | None = None,
+        absent: str | None = None, **given: Any,
     ) -> int:  # fmt: skip
         from bayesnb.report.questions import section_of, table_of
 
         question = asked()[name]
-        clf, target = load_model(model, target=target)
+        clf, target = load_model(model, absent, target)
         table = opened_for(clf, new, format, target, weight)
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
@@ -204,7 +214,10 @@ def _command(name: str) -> click.Command:
         "weight" if each == "sample_weight" else each for each in facts["options"]
         if each not in ("X", "y") and each in parameters and options.type_of(each, parameters[each])
     ]  # fmt: skip
-    command = options.command("MODEL NEW", facts["function"], names=("target", *names, "format", "layout"))(ask)
+    if "y" not in facts["options"] and name not in LENIENT:
+        names.append("absent")  # A question with labels is about learned rows, which have all columns.
+    names = ("target", *names, "format", "layout")
+    command = options.command("MODEL NEW", facts["function"], names=names, absent="absent_now")(ask)
     command.short_help = facts["summary"]
     return command
 

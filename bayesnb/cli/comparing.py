@@ -68,7 +68,7 @@ def compare(
     names = tuple(name for name in dependences if name != "none")
     others = f", and {' and '.join(names)} by folds" if names and cv == "loo" else ""
     say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}{others}")
-    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, Settings.dependence)
+    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, "auto")
     if not each_row:
         held_out = compared.most_surprising
         each_row = [X.iloc[held_out].to_dict()]

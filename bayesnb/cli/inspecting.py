@@ -40,6 +40,8 @@ def inspect(
     from bayesnb.findings import marks_of, together
 
     if data != "-" and is_model(data):
+        options.refuse(options.SETTINGS, f"{data} is already fitted; fit it again with this option")
+        options.refuse(("target", *options.FORMAT), f"{data} is a model file, not a table")
         return _model(data, everything, layout)
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")

@@ -52,11 +52,11 @@ def fit(
     if settings.dependence == "none":
         summary, drawn = engines.summary(asked, passing, target, settings.weight), None
     else:
-        spec = named(settings.dependence)
+        spec = named(settings.dependence or "auto")
         summary, drawn = engines.summary_and_sample(
             asked, passing, target, settings.weight, spec.rows, spec.random_seed
         )
-        if drawn is None and settings.dependence != "auto":
+        if drawn is None and settings.dependence is not None:
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
             )
@@ -159,7 +159,7 @@ def _changed(
         weight = weight or next(iter(before.reading.get("weight", ())), None)
         if label is None:
             raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-        table = opened_for(before, data, format, label, weight)
+        table = opened_for(before, data, format, label, weight, learn=verb == "with_rows")
         table.require(label, "--target")
         table.require(weight, "--weight")
         clf = getattr(learning, verb)(parameters, before, table.tables(), label, sample_weight=weight)

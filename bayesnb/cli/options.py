@@ -10,6 +10,7 @@ import glob
 import inspect
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
+from bayesnb.cli.terminal import FLAGS
 from bayesnb.signatures import choices, without_markup
 from bayesnb.wording import meant
 
@@ -55,6 +58,10 @@ class Command(click.Command):
         self.params += [of_parameter(name, self.functions) for name in asks]
         return super().get_params(ctx)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        FLAGS.set(frozenset(flag for param in self.get_params(ctx) for flag in param.opts))
+        return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[Any]] = {name: [] for name in (READING, MODEL, ANSWER, OUTPUT)}
         for option in self.get_params(ctx):
@@ -67,6 +74,23 @@ class Command(click.Command):
         if any(option.name == "feature" for option in self.params):
             with formatter.section("Families of --feature COL=FAMILY, by the cells of the column"):
                 formatter.write_dl([*json.loads(FAMILIES.read_text(encoding="utf-8")).items()])
+
+
+def given(name: str) -> bool:
+    """Whether the user gave the option of the parameter ``name`` to the command that runs."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def refuse(names: Iterable[str], reason: str) -> None:
+    """Raise ``click.UsageError`` if the user gave one of these options, which would have no effect."""
+    context, refused = click.get_current_context(), {*names}
+    for param in (param for param in context.command.params if param.name in refused):
+        FLAGS.set((FLAGS.get() or frozenset()) - {*param.opts})
+        if given(param.name):
+            value = context.params[param.name]
+            flag = param.secondary_opts[0] if value is False else param.opts[0]
+            shown = () if isinstance(value, bool) else value[:1] if param.multiple else (value,)
+            raise click.UsageError(f"{shlex.join([flag, *map(str, shown)])}: {reason}")
 
 
 def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

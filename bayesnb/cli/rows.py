@@ -128,20 +128,22 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence in four cases: the estimate is a plug-in, ``columns`` is "grow", there is an
-    unknown class, or exponents cannot be learned. If exponents cannot be learned, the reason is printed on stderr.
+    A dependence that was asked for is added, or an error is raised. If none was asked for, the default is "auto" where
+    it can be added; otherwise the reason is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
 
-    if settings.dependence != "auto":
-        asked = replace(asked, dependence=None if settings.dependence == "none" else settings.dependence)
-    elif asked.estimate == "predictive" and asked.columns != "grow" and asked.unknown is None:
-        asked = replace(asked, dependence="auto")
+    without, chosen = settings.without_dependence(asked.estimate), settings.dependence
+    if chosen is None:
+        chosen = "none" if without else "auto"
+        if without:
+            say(without)
+    asked = replace(asked, dependence=None if chosen == "none" else chosen)
     try:
         clf = learn(asked)
     except (NoExponentsError, ImproperError) as error:
-        if settings.dependence != "auto":
+        if settings.dependence is not None:
             raise
         say(Message("no dependence was added: {error}", error=error))
         asked = replace(asked, dependence=None)
@@ -198,8 +200,9 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def row_for_model(
-    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
-) -> pd.DataFrame:
+    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format,
+    target: str | None,
+) -> pd.DataFrame:  # fmt: skip
     """The row that a model explains: from the table ``new`` or from given values."""
     if (row is not None and not row.isdecimal()) or (values and row is None):
         if new is not None:
@@ -209,7 +212,7 @@ def row_for_model(
         return frame_of(asked, template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    table = opened_for(clf, new, format)
+    table = opened_for(clf, new, format, target)
     frame = learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
     return changed(frame, values, clf.schema.decimals)
 

@@ -40,7 +40,8 @@ class Settings:
         exponent for all columns ("tempered"); with one exponent per column ("weighted"); or also with terms of pairs
         ("pairwise"). "auto" averages, with weights from held-out rows, "none", "weighted", "pairwise" (with terms of
         near rows and random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows
-        out, so that the model file holds counts but no rows.
+        out, so that the model file holds counts but no rows. The default is "auto", or "none" with ``--columns grow``,
+        ``--unknown`` or a plug-in ``--estimate``.
     unknown : str, optional
         Name of one more class, which stands for all classes without rows, optionally with its probability (LABEL=P).
         Models with ``unknown`` have no ``dependence``.
@@ -58,12 +59,25 @@ class Settings:
     unseen: Literal["missing", "new", "error"] = "missing"
     absent: Literal["error", "missing"] = "error"
     columns: Literal["fixed", "grow"] = "fixed"
-    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"] = "auto"
+    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"] | None = None
     unknown: str | None = field(default=None, metadata={"metavar": "LABEL[=P]"})
 
     @property
     def of_all(self) -> str | None:
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
+
+    def without_dependence(self, estimate: str = "predictive") -> str | None:
+        """Why the default is to add no dependence, as a sentence; ``None`` if the default is "auto"."""
+        if self.columns == "grow":
+            return (
+                "no dependence was added, so that new columns can join (--columns grow). With --dependence auto, the "
+                "model can learn rows that lack a column, but no new columns"
+            )
+        if self.unknown is not None:
+            return "no dependence was added, because exponents are learned from labels, and --unknown has none"
+        if estimate != "predictive":
+            return f"no dependence was added to the plug-in --estimate {estimate}; --dependence auto adds one"
+        return None
 
     def features(self) -> dict[str, Any]:
         return {} if self.of_all else _features(self.feature, self.m)
@@ -252,6 +266,8 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
         words.append("--header" if format.header else "--no-header")
     for option, marks in (("--na", format.na), ("--keep-na", format.keep_na)):
         words += [word for mark in marks for word in (option, mark)]
+    usual = "none" if settings.without_dependence(estimate) else "auto"
+    settings = replace(settings, dependence=None if settings.dependence == usual else settings.dependence)
     for each_field in fields(Settings):
         value, option = getattr(settings, each_field.name), each_field.name
         if value != each_field.default:

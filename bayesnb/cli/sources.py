@@ -130,10 +130,12 @@ class Opened:
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
-def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
+def opened_for(
+    clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None, learn: bool = False
+) -> Opened:
     """Open a table with the reading settings stored in a fitted model.
 
-    Columns in ``others`` are always kept.
+    Columns in ``others`` are always kept. With ``learn``, new columns may join.
     """
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
@@ -144,9 +146,11 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     known = {*clf.schema.raw, *left_out, *others, target, clf.target}
     new = [name for name in found.names if name not in known]
+    grows = learn and clf.schema.columns == "grow"
     # If a fitted column is absent, the error about it names the columns.
-    if new and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
+    if new and not grows and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
         warn(UNFITTED + some(new, 5))
+        left_out += (*new,)
     return replace(found, settings=Settings(drop=left_out))
 
 

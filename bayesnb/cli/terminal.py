@@ -15,6 +15,7 @@ import threading
 import unicodedata
 import warnings
 from collections.abc import Iterator
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, TextIO
 
@@ -53,10 +54,13 @@ def json_text(document: Any) -> str:
 JOINED = "\ue000"
 """A space within an option, at which no line ends."""
 
+FLAGS: ContextVar[frozenset[str] | None] = ContextVar("FLAGS", default=None)
+"""The options of the command that runs; errors and warnings name a command with every other option."""
+
 
 def one_line(said: Any) -> str:
     """Write a message as one readable line with command-line option names."""
-    line = " ".join(map(str.strip, written(said, "command", JOINED).splitlines()))
+    line = " ".join(map(str.strip, written(said, "command", JOINED, FLAGS.get()).splitlines()))
     return visible(line if len(line) <= LONGEST else line[:LONGEST] + "…", keep=JOINED)
 
 

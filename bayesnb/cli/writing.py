@@ -39,6 +39,9 @@ def predict(
     from bayesnb.data.writers import SEPARATORS
 
     require_output(output, "table", (model, new), is_predictions, force)
+    as_text = output == "-" or Path(output).suffix.lower() in SEPARATORS
+    options.refuse(() if interval else ("prob",), "only --interval has a probability")
+    options.refuse(() if as_text else ("digits",), "Parquet keeps all digits")
     clf, _ = load_model(model, absent)
     table = opened_for(clf, new, format, None, *keep)
     for column in keep:
@@ -48,7 +51,7 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
-        if output == "-" or Path(output).suffix.lower() in SEPARATORS:
+        if as_text:
             frames = (_rounded(frame, digits) for frame in frames)
         rows = _write(frames, output)
         if output != "-":

@@ -405,7 +405,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
     found["cure"] = tuple(Cure("family", each, name) for each in families)
     raise RefusedError(
         "column {column!r}{where} holds {value:g} in row {row}, where {family} needs {expected}"
-        + ("" if where else "; fit with {cure}, or {gap} to read it as missing"),
+        + ("" if where else "; use {cure}, or {gap} to read it as missing"),
         **found,
         gap=Spelled("replace it by None", shlex.join(["--na", f"{name}={value:.15g}"])),
     )

@@ -31,7 +31,8 @@ from bayesnb.wording import UNFITTED, Cure, Message, RefusedError, meant, requir
 type ColumnsPolicy = Literal["fixed", "grow"]
 
 LET_JOIN = Message("let columns join with {cure}", cure=Cure("columns", "grow"))
-COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent", "missing"))
+COUNT_AS_MISSING = Message("count absent columns as missing with {cure}", cure=Cure("absent", "missing"))
+AS_LEARNED = Message("give the rows as they were learned")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +180,14 @@ class Schema:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
-        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing"; the default depends on
-        ``self.columns``.
+        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing". Without ``absent``, the rows
+        are learned rows, and ``self.columns`` decides.
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
             return self.of_words(united(self.names, table.names)), self.of_words(table.names).read(table)[1]
-        absent = absent or ("missing" if self.columns == "grow" else "error")
-        table = self._by_name(table, absent, LET_JOIN if learn else COUNT_AS_MISSING)
+        cure = LET_JOIN if learn else AS_LEARNED if absent is None else COUNT_AS_MISSING
+        table = self._by_name(table, absent or ("missing" if self.columns == "grow" else "error"), cure)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
@@ -215,13 +216,16 @@ class Schema:
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
-            raise RefusedError(
-                "column {column!r} was fitted and is not in this table, which has {value}; add it, or {cure}{hint}",
-                column=self.owner.get(missing[0], missing[0]),
-                value=list(dict.fromkeys(self.owner.get(name, name) for name in table.names)) or "no fitted column",
-                cure=cure,
-                hint=meant(missing[0], extra),
+            has, lacking = (
+                list(dict.fromkeys(self.owner.get(name, name) for name in names)) for names in (table.names, missing)
             )
+            said = "column {column!r} was fitted and is not in this table, which has {has}; add it, or {cure}{hint}"
+            if len(lacking) > 1:
+                said = "columns {all} were fitted and are not in this table, which has {has}; add them, or {cure}{hint}"
+            raise RefusedError(
+                said, column=lacking[0], all=some(lacking), value=has, has=some(has) if has else "no fitted column",
+                cure=cure, hint=meant(missing[0], extra),
+            )  # fmt: skip
         if extra:
             warn(UNFITTED + some(extra))
         return table

@@ -148,7 +148,7 @@ def _has_learned(clf: Any, X: Any, y: Any) -> bool:
     rows = fitted.rows(X, y).labelled()
     if not (fitted.posterior.exact and len(rows.weight) == known.rows.sum()):
         return False
-    data, labels = fitted.encoded(rows)
+    data, labels = fitted.encoded(rows, fitted.absent)
     return fitted.posterior.model.statistics(data, labels, known.labels).close_to(known)
 
 

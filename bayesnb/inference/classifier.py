@@ -140,11 +140,11 @@ class Classifier(FittedModel):
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
         return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
-    def encoded(self, rows: TrainingRows) -> tuple[Data, Labels]:
-        """Encode learned rows, their classes and their weights."""
+    def encoded(self, rows: TrainingRows, absent: str | None = None) -> tuple[Data, Labels]:
+        """Encode rows, by default learned rows, their classes and their weights."""
         self.posterior.warn_of_chains()
         table = self.schema.through(rows.table)
-        _, data = self.schema.read(table)
+        _, data = self.schema.read(table, absent=absent)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:

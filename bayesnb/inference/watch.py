@@ -343,7 +343,7 @@ class Watch:
             at = np.flatnonzero(rows.target.labelled)
             if not len(at):
                 return replace(self, lines=kept, labelled=True, rows=self.rows + n)
-            data, labels = told.encoded(rows.labelled())
+            data, labels = told.encoded(rows.labelled(), told.absent)
             codes = labels.codes
         else:
             data, n = told.read(X)

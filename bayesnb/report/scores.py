@@ -207,8 +207,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
-    legend = f"Each entry adds to the log-odds. {INTERVALS.format(prob=prob)}"
-    return Section("", [next(ledger(contributions, "nats")), legend], lead)
+    return Section("", [next(ledger(contributions, "nats")), INTERVALS.format(prob=prob)], lead)
 
 
 def more_rows(found: pd.DataFrame) -> Section:

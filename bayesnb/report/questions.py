@@ -69,7 +69,7 @@ MEANT = {
 """The entries that a dependence adds to the explanation of a row."""
 
 
-INTERVALS = "In brackets: {prob:.0%} intervals under the posterior; that of the probability is also given this row."
+INTERVALS = "In brackets: {prob:.0%} intervals; that of the probability is also given this row."
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,11 @@ def _of_rows(
             cure=Cure("unlabelled", Unlabelled(weight=0)),
         )
     if settings.unlabelled is None and len(rows.target.classes):
-        warned.warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
+        warn(
+            f"y is missing in {int((~rows.target.labelled).sum()):,} of {len(rows.target):,} rows, which are learned "
+            "by EM: drop them if they should not count, or set unlabelled=Unlabelled() if they should",
+            warned.UnlabelledRowsWarning,
+        )
     learned, em_result = _by_em(settings, rows)
     return learned, rows, others | {"em": em_result, "expected": True}
 

@@ -407,15 +407,6 @@ class UnlabelledRowsWarning(UserWarning):
     """
 
 
-def warn_of_unlabelled(missing: int, rows: int) -> None:
-    """Warn of unlabelled rows."""
-    warn(
-        f"y is missing in {missing:,} of {rows:,} rows, which are learned by EM: drop them if they should not count, "
-        "or set unlabelled=Unlabelled() if they should",
-        UnlabelledRowsWarning,
-    )
-
-
 FEW = 10
 """With at most this many rows, columns may look encoded by chance."""
 

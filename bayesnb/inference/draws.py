@@ -44,7 +44,8 @@ class PosteriorDraws:
 
     @cached_property
     def _part(self) -> int:
-        return max(1, PART // self.believed.draw_size)
+        some = self.believed.posterior.draw(np.random.default_rng(0), without=self.believed.by_cells)
+        return max(1, PART // some.size)
 
     @cached_property
     def _few(self) -> list[Drawn]:

@@ -217,6 +217,16 @@ def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequ
     assert not (np.ptp(p, axis=1).max(-1) < 1e-6).any()
 
 
+def test_the_weight_of_the_class_frequencies_is_drawn_around_the_learned_weight(auto):
+    learned, rows, n = auto.classifier_.dependence.exponents, 150.0, 40_000
+    drawn, mean = learned.frequencies(np.random.default_rng(0), n, rows), learned.average["class frequencies"]
+    variance = mean * (1 - mean) / (rows + len(learned.average) + 1)
+    assert_allclose(drawn.mean(), mean, atol=5 * np.sqrt(variance / n))
+    assert_allclose(drawn.var(), variance, rtol=0.1)
+    # The floor under a probability is not a fixed number: some draws are nearly without the class frequencies.
+    assert drawn.min() < 0.1 * mean
+
+
 def test_a_member_that_is_taken_out_of_an_average_is_drawn_by_its_own_posterior(auto):
     learned, rng = auto.classifier_.dependence.exponents, np.random.default_rng(0)
     point = learned.fixed(learned.points[1])

@@ -292,6 +292,9 @@ def named(dependence: Any) -> Exponents:
 OWN, CELLS, SLOPES = "classes", "cells", "slopes"
 """The groups of the deviations per class, of the offsets of cells, and of the slopes."""
 
+STACKED = 2_048
+"""Largest number of held-out rows for the weights of an average."""
+
 MOST_OFFSETS = 1_000
 """Largest number of offsets of cells that are learned."""
 

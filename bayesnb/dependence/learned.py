@@ -20,7 +20,7 @@ from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import one_thread_each, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, log
 from bayesnb.progress import counted
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure
@@ -89,13 +89,12 @@ class Dependence:
                 "left out of other terms now: learn_exponents(X, y) first"
             )
         some, labels = self.drawn(posterior, data, labels)
-        data = part_of(data, some)
         if not np.isclose(labels.weight.sum(), self.weight):
             raise ValueError(
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
                 f"weight {self.weight:g}: pass exactly those rows"
             )
-        return self.some_rows(posterior, data, labels)
+        return self.some_rows(posterior, part_of(data, some), labels)
 
     def some_rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
         layout = self.exponents.layout
@@ -189,7 +188,8 @@ class Dependence:
         """Add a draw of the exponents, if there are any, to each draw of the column parameters in ``theta``."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
-        return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
+        drawn = self.exponents.drawn(rng, len(theta.log_pi))
+        return DrawnDependence(self, posterior, theta, drawn, self.exponents.frequencies(rng, len(drawn), self.weight))
 
     def offset_names(self, posterior: Posterior) -> list[str]:
         grid = self.statistics.cells.grid
@@ -211,6 +211,7 @@ class DrawnDependence:
     posterior: Posterior
     theta: Parameters
     points: Array
+    frequencies: Array
 
     @property
     def log_pi(self) -> Array:
@@ -221,17 +222,17 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
         In a model average, each draw comes from one member. Each draw's class probabilities are mixed with the class
-        frequencies (weight π₀), raised to ``power`` and normalized. Mixing allows for wrong labels; the class
+        frequencies (weight π₀, drawn), raised to ``power`` and normalized. Mixing allows for wrong labels; the class
         frequencies do not estimate p(c | x). If, instead, a fraction π₀ of the draws were set to the class frequencies,
         every interval with tail probabilities below π₀ would extend to these frequencies.
         """
-        exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
+        exponents = self.dependence.exponents
         joint = self._log_joint_of_members(data, n_rows) + offset
         if not exponents.average:
             return joint
-        log_p, log_share = normalize(joint), normalize(self.log_pi[:, None] + offset)
-        mixed = np.logaddexp(np.log1p(-frequencies) + log_p, np.log(frequencies) + log_share)
-        return tempered(mixed, exponents.power)
+        log_p = np.log1p(-self.frequencies) + normalize(joint)
+        log_share = log(self.frequencies) + normalize(self.log_pi[:, None] + offset)
+        return tempered(np.logaddexp(log_p, log_share), exponents.power)
 
     def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
         dependence, layout = self.dependence, self.dependence.exponents.layout

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells
-from bayesnb.dependence.exponents import Exponents, Group, NoExponentsError, named, require_few
+from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
@@ -28,8 +28,8 @@ OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
 COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "forests", "offsets")
 """The settings that determine the counts."""
 
-FOLDS, FEW, STACKED = 5, 600, 2_048
-"""Number of folds for stacking, 5 up to 600 rows and otherwise 2; and the largest number of rows for it."""
+FOLDS, FEW = 5, 600
+"""Number of folds for stacking: 5 up to 600 rows, otherwise 2."""
 
 HEAVIEST = 1e12
 """Largest total weight of the rows. Beyond it, rounding hides the prior of an exponent (about one row)."""

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
-from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Exponents, Group, Layout, NoExponentsError
+from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, STACKED, Exponents, Group, Layout, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, Source, derivatives, log_likelihood, log_probabilities
 from bayesnb.dependence.scores import Spread, nearest
 from bayesnb.kernels.blocks import slices, written
@@ -413,19 +413,18 @@ class LearnedExponents:
         n = self.spec.draws
         places = self.learned.places(self.layout)
         points, weights, last = self.points[-n:, places], np.full(n, 1 / n), self.spreads[-1]
-        spreads = (Spread(1.0, last.mean[places], last.root[places]),)
-        found = replace(self, layout=self.learned, points=points, weights=weights, spreads=spreads)
-        return replace(found, average={}, power=1.0)
+        own = (Spread(1.0, last.mean[places], last.root[places]),)
+        return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
-    @property
-    def frequencies(self) -> float:
-        return float(self.weights[0]) if self.average else 0.0
+    def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
+        """Draws of the weight of the class frequencies, (draw, 1, 1), if exponents were learned from ``rows`` rows."""
+        total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
+        return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws."""
         if self.by_draws:
-            weights = self.weights.copy()
-            weights[: bool(self.average)] = 0.0
+            weights = np.where(np.arange(len(self.weights)) < bool(self.average), 0.0, self.weights)
             return self.points[rng.choice(len(self.points), n, p=weights / weights.sum())]
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
@@ -452,8 +451,7 @@ class LearnedExponents:
             more = np.diag(every)[:, new] if each.root.size else np.zeros((layout.size, 0))
             root = np.concatenate([np.where(known[:, None], each.root[place], 0.0), more], axis=1)
             spreads.append(Spread(each.weight, np.where(known, each.mean[place], 0.0), root))
-        found = replace(self, layout=layout, learned=learned, posterior=posterior, points=points)
-        return replace(found, spreads=tuple(spreads))
+        return replace(self, layout=layout, learned=learned, posterior=posterior, points=points, spreads=tuple(spreads))
 
     def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.

@@ -48,7 +48,8 @@ TRIED = [
     "compare t.csv --target y --dependence none --row size=2", "fit t.csv --target y --dependence none -o o.bayesnb",
     "score M t.csv", "predict M t.csv", "predict M t.csv --interval", "predict M t.csv -o o.parquet",
     "explain t.csv --target y --dependence none", "explain M t.csv --row 0", "explain M --row size=2",
-    "report t.csv --target y --dependence none -o o.md", "audit t.csv --target y", "update M t.csv -o o.bayesnb",
+    "report t.csv --target y --dependence none -o page", "audit t.csv --target y", "update M t.csv -o o.bayesnb",
+    "inspect play-tennis --drop wind --all",
     "forget M few.csv --keep-na NA -o o.bayesnb", "merge M W -o o.bayesnb", "export M", "sample M -n 3",
     "watch M t.csv --learned t.csv --format json",
     *(f"{name} M t.csv" for name in COMMANDS if name.startswith("ask ") and name != "ask fill-in"),
@@ -76,7 +77,7 @@ SILENT = {
 SLOW = ("report", "audit", "compare")
 """Commands that take long. They make models as ``explain`` does, so only the options of their answers are tried."""
 
-WRITTEN = ("o.bayesnb", "o.md", "o.parquet", "s-train.csv", "s-test.csv")
+WRITTEN = ("o.bayesnb", "page", "o.parquet", "s-train.csv", "s-test.csv")
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +149,7 @@ def test_an_option_that_is_given_has_an_effect_or_is_refused_by_its_name(command
                 continue
         for given in tried(option):
             code, _, err, _ = found = answer(*words, *given)
-            if found != base and (code == 0 or given[0] in err or base[0] == 0):
+            if found != base and (code != 2 or given[0] in err):
                 break
         else:
             silent.add(option.opts[0])

@@ -83,8 +83,8 @@ def given(name: str) -> bool:
 
 def refuse(names: Iterable[str], reason: str) -> None:
     """Raise ``click.UsageError`` if the user gave one of these options, which would have no effect."""
-    context, refused = click.get_current_context(), {*names}
-    for param in (param for param in context.command.params if param.name in refused):
+    context, refused = click.get_current_context(silent=True), {*names}
+    for param in (param for param in context.command.params if param.name in refused) if context else ():
         FLAGS.set((FLAGS.get() or frozenset()) - {*param.opts})
         if given(param.name):
             value = context.params[param.name]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
+from bayesnb.cli import options
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.terminal import require_stdin, say, warn
 from bayesnb.wording import UNFITTED, Message, meant, nearest, some
@@ -172,6 +173,8 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         from bayesnb.findings import without
 
         X, y = datasets.load(data)
+        unread = set(options.FORMAT) - {"na", "keep_na"}
+        options.refuse(unread, f"{data} is an embedded data set, whose columns are known")
         found = Opened(data.replace("_", "-"), without(X.assign(**{y.name: y}), format.na), None, settings)
     else:
         expected = tuple(str(name) for name in (*names, *settings.drop, settings.weight) if name is not None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -212,6 +213,11 @@ class Believed:
     def by_cells(self) -> frozenset[Any]:
         """Features for which each cell's log-likelihood is drawn instead of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
+
+    @cached_property
+    def draw_size(self) -> int:
+        """The number of values in one draw of all parameters except those of the features in ``by_cells``."""
+        return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
         """Draws of the parameters and exponents, given the data but not the row."""

@@ -44,8 +44,7 @@ class PosteriorDraws:
 
     @cached_property
     def _part(self) -> int:
-        some = self.believed.posterior.draw(np.random.default_rng(0), without=self.believed.by_cells)
-        return max(1, PART // some.size)
+        return max(1, PART // self.believed.draw_size)
 
     @cached_property
     def _few(self) -> list[Drawn]:

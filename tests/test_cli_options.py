@@ -135,7 +135,9 @@ def tried(option: click.Option) -> list[list[str]]:
     return [[option.opts[0], value] for value in VALUES[option.name or ""]]
 
 
-@pytest.mark.parametrize("command", TRIED)
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=[pytest.mark.slow] * each.startswith(("report", "compare"))) for each in TRIED]
+)
 def test_an_option_that_is_given_has_an_effect_or_is_refused_by_its_name(command: str, answer: Any) -> None:
     words = command.split()
     name, base, silent = command_of(words), answer(*words), set()

@@ -33,16 +33,11 @@ from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import scorecard as scorecard
 from .evaluation.yardstick import yardstick as yardstick
-from .families.compound import Hurdle as Hurdle
 from .families.gaussian import Gaussian as Gaussian
-from .families.gaussian import LogNormal as LogNormal
 from .families.multinomial import Multinomial as Multinomial
 from .families.rates import Poisson as Poisson
-from .families.rounded import Rounded as Rounded
-from .families.trees import Ordinal as Ordinal
 from .families.trials import Bernoulli as Bernoulli
 from .families.trials import Categorical as Categorical
-from .families.trials import NegativeBinomial as NegativeBinomial
 from .findings import inspect as inspect
 from .modelfile.document import describe as describe
 from .priors import Beta as Beta

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from bayesnb.data import improving, readings
-from bayesnb.data.amounts import MARKS, is_float, number_in, units_of
+from bayesnb.data import amounts, improving, readings
 from bayesnb.data.arrow import marks_in
-from bayesnb.data.columns import ALL_BUT, Column, missing_in
+from bayesnb.data.columns import Column, all_but, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
 from bayesnb.data.readings import Bounded, Date, Joined, Number
 from bayesnb.data.rows import few_rows
@@ -418,7 +417,7 @@ def _kinds(cells: pd.Series) -> str:
     return ", ".join(shown) + (f", {sum(k for _, k in rest[3:]):,} other texts" if rest[3:] else "")
 
 
-BLANK_OR_MARK = {"", *MARKS}
+BLANK_OR_MARK = {"", *amounts.MARKS}
 
 
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
@@ -462,7 +461,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
         return
     texts = readings.texts_of(column) if column.kind == "text" and column.declared is None else []
-    units = units_of(texts)
+    units = amounts.units_of(texts)
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
@@ -472,13 +471,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if not units and (found := readings.nearly_recognised(texts)):
         reading, alone = found
         option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 else ()
-        yield Remark(name, _all_but(reading.said, name, alone, False), True, option=option, asks=True)
-
-
-def _all_but(what: str, name: Any, odd: Sequence[str], plain: bool) -> Message:
-    mend = f"write {number}" if len(odd) == 1 and (number := number_in(odd[0])) else "correct them"
-    shown, na = ", ".join(map(_short, odd[:3])), missing_in(name, odd[0], plain)
-    return Message(ALL_BUT, what=what, shown=shown, mend=mend, na=na)
+        yield Remark(name, all_but(reading.said, name, alone), True, option=option, asks=True)
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
@@ -513,7 +506,7 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     return pd.DataFrame(found, index=frame.index)
 
 
-def _column(values: pd.Series, labels: pd.Series | None, amounts: bool) -> Iterator[Remark]:
+def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterator[Remark]:
     name, held = values.name, values.dropna()
     if held.empty:
         yield Remark(name, "no row has a value", drop=True)
@@ -527,7 +520,7 @@ def _column(values: pd.Series, labels: pd.Series | None, amounts: bool) -> Itera
         return
     if types.is_numeric_dtype(held):
         known = None if labels is None else labels[values.notna()]
-        yield from _numbers(name, held.astype(float), levels, known, amounts)
+        yield from _numbers(name, held.astype(float), levels, known, amount)
     else:
         yield from _texts(name, held.astype(str), levels, None if labels is None else labels[values.notna()])
 
@@ -550,8 +543,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
         cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
         odd = sorted(odd, key=lambda text: (-levels[text], text))
         if odd:
-            plain = texts[~texts.isin([*map(str.strip, odd)])].map(is_float).all()
-            said = _all_but("numbers", name, odd, plain)
+            plain = texts[~texts.isin([*map(str.strip, odd)])].map(amounts.is_float).all()
+            said = all_but("numbers", name, odd, plain)
         else:
             text = "text" if len(cures) == 1 else "text with an unknown decimal mark"
             said = Message(
@@ -637,9 +630,7 @@ SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
 
-def _numbers(
-    name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None, amounts: bool
-) -> Iterator[Remark]:
+def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None, amount: bool) -> Iterator[Remark]:
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
@@ -659,7 +650,7 @@ def _numbers(
                        numbers="whole numbers" if whole else "numbers around 1",
                        kind="an identifier, or a weight" if whole else "a weight of the row")  # fmt: skip
         yield Remark(name, said, asks=True)
-    elif not amounts and (question := _distinct(name, levels, n)) is not None:
+    elif not amount and (question := _distinct(name, levels, n)) is not None:
         yield Remark(name, question, asks=True)
     for value in SENTINELS:
         share = float((held == value).mean())
@@ -729,7 +720,7 @@ def _numbers(
         yield Remark(name, said, cures=(normal, cut))
     elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
         said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
-        spelled = Spelled(f"Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
+        spelled = Spelled(f"families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
         yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
 
 

@@ -43,6 +43,13 @@ def quoted(word: str) -> str:
     return shlex.quote(word) if "'" in word else f"'{word}'"
 
 
+def in_python(family: str) -> str:
+    """A family as an attribute of ``bayesnb``."""
+    import bayesnb
+
+    return family if family in bayesnb.__all__ else f"families.{family}"
+
+
 @dataclass(frozen=True)
 class Cure:
     """A suggested remedy: an option of the model and its value.
@@ -99,7 +106,7 @@ class Cure:
         family = ""
         for part in reversed((self.value,) if isinstance(self.value, str) else self.value or ()):
             if isinstance(part, str):
-                family = f"{part}({family})"
+                family = f"{in_python(part)}({family})"
             else:
                 family = f"{'edges' if self.value[-2] == 'Binned' else 'order'}={[*part]!r}"
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"

@@ -197,15 +197,16 @@ def test_an_error_names_the_option_that_cures_it(run):
     [
         (Cure("dependence", "pairwise"), 'dependence="pairwise"', "--dependence pairwise"),
         (Cure("dependence"), "dependence=None", "--dependence none"),
-        (Cure("family", "PolyaTree"), "PolyaTree()", "polya-tree"),
+        (Cure("family", "PolyaTree"), "families.PolyaTree()", "polya-tree"),
         (Cure("family", "Gaussian", "a"), "Gaussian()", "--feature a=gaussian"),
         (Cure("features", "Poisson", "my id"), "features={'my id': Poisson()}", "--feature 'my id'=poisson"),
         (Cure("features", column="a"), "features={'a': ...}", "--feature a=FAMILY"),
-        (Cure("features", ("Hurdle", "LogNormal"), "a"), "features={'a': Hurdle(LogNormal())}",
+        (Cure("features", ("Hurdle", "LogNormal"), "a"), "features={'a': families.Hurdle(families.LogNormal())}",
          "--feature a=hurdle:log-normal"),
         (Cure("features", ("Missing", "Binned", (1, 2.5)), "a"), "features={'a': Missing(Binned(edges=[1, 2.5]))}",
          "--feature a=missing:binned:1,2.5"),
-        (Cure("features", ("Ordinal", ("low", "so so")), "a"), "features={'a': Ordinal(order=['low', 'so so'])}",
+        (Cure("features", ("Ordinal", ("low", "so so")), "a"),
+         "features={'a': families.Ordinal(order=['low', 'so so'])}",
          "--feature 'a=ordinal:low,so so'"),
         (Cure("drop", column="my id"), "leave it out", "leave it out with --drop 'my id'"),
     ],
@@ -262,7 +263,9 @@ def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
     advised = "--feature recommend=ordinal:0,1,2,3,4,5,6,7,8,9,10"
     assert {str(remark.said): remark.families for remark in examine(table, "y", 600)} == {
         "whole numbers from 0 to 10, which predict best as ordered answers: "
-        "features={'recommend': Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}": (advised.partition("=")[2],)
+        "features={'recommend': families.Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}": (
+            advised.partition("=")[2],
+        )
     }
     for some in (table.sample(frac=1, random_state=0), pd.concat([table, table]).astype({"recommend": "Int64"})):
         assert [remark.families for remark in examine(some, "y", len(some))] == [(advised.partition("=")[2],)]

@@ -251,6 +251,8 @@ def test_the_picture_has_a_line_for_each_factor():
 
 
 def test_a_prior_without_powers_is_named_with_its_feature() -> None:
-    clf = BayesianNB({"size": nb.Ordinal(order=["s", "m", "l"])}).fit({"size": ["s", "m", "l", "l"]}, list("uvuv"))
+    clf = BayesianNB({"size": nb.families.Ordinal(order=["s", "m", "l"])}).fit(
+        {"size": ["s", "m", "l", "l"]}, list("uvuv")
+    )
     with pytest.raises(ValueError, match=r"feature 'size' \(Ordinal\) has a BetaTree prior, which has no powers"):
         nb.checks.sensitivity(clf, {"size": ["s"]})

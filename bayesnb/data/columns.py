@@ -202,10 +202,6 @@ class Column:
         return codes, distinct.tolist()
 
 
-ALL_BUT = "{what} except {shown}, so all are read as levels: {mend}, or {na}"
-"""The remark about a column of texts that would be numbers or dates without a few texts."""
-
-
 def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
     """What to do about a text among numbers."""
     said = (
@@ -214,6 +210,16 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
         else "convert it, or, to read it as missing, {na}"
     )
     return Message(said, na=missing_in(column, text, among_floats))
+
+
+def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
+    """The remark about texts that would be ``what``, numbers or dates, without the texts ``odd``."""
+    number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
+    return Message(
+        "{what} except {shown}, so all are read as levels: {mend}, or {na}",
+        what=what, shown=", ".join(map(reprlib.repr, odd[:3])), mend=f"write {number}" if number else "correct them",
+        na=missing_in(column, odd[0], among_floats),
+    )  # fmt: skip
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:

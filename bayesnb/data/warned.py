@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.amounts import is_float, units_of
-from bayesnb.data.columns import ALL_BUT, Names, missing_in
+from bayesnb.data.columns import Names, all_but, missing_in
 from bayesnb.data.encoders import Feature
 from bayesnb.data.readings import (
     MOST_SPELLED,
@@ -244,9 +244,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
             elif several and (nearly := nearly_recognised(levels)) and isinstance(nearly[0], Date):
-                dates, wrong = nearly
-                na = missing_in(column, wrong[0], False)
-                said = Message(ALL_BUT, what=dates.said, shown=", ".join(map(repr, wrong)), mend="correct them", na=na)
+                said = all_but(nearly[0].said, column, nearly[1])
                 yield Message("column {column!r}: {said}", column=column, said=said), NumbersAsLevelsWarning
             elif identifying and kind != "specified":
                 said = "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave "

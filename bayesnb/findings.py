@@ -71,7 +71,8 @@ class Remark:
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
-    if stating any family answers the finding; the suggested command names none.
+    if stating any family answers the finding; the suggested command names none. ``mark`` is a text that may mean
+    missing.
     """
 
     column: Any
@@ -81,6 +82,7 @@ class Remark:
     option: tuple[str, ...] = ()
     cures: tuple[Cure, ...] = ()
     asks: bool = False
+    mark: str = ""
 
     @classmethod
     def of_family(
@@ -419,6 +421,9 @@ def _kinds(cells: pd.Series) -> str:
 
 BLANK_OR_MARK = {"", *amounts.MARKS}
 
+ANSWERS = {"none", "unknown"}
+"""Markers that, among levels, may be levels: no suggested command reads them as missing."""
+
 
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
     held = values.dropna()
@@ -435,7 +440,9 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
             continue
         said = "{share} are {text!r}, " + effect + ": if it means missing, {na}"
         said = Message(said, share=_percent(n / len(held)), text=text, na=missing_in(name, text, plain))
-        yield Remark(name, said, True, option=("--na", f"{name}={text}"), asks=of_numbers)
+        level = not of_numbers and text.lower() in ANSWERS
+        option = () if level else ("--na", f"{name}={text}")
+        yield Remark(name, said, not level, option=option, asks=of_numbers or level, mark=text)
 
 
 def _are_codes(levels: Iterable[str]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli, datasets, load, wording
+from bayesnb import BayesianNB, cli, datasets, families, load, wording
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
@@ -218,7 +218,7 @@ def test_a_cure_is_spelled_in_python_and_as_options(cure, python, options):
     if cure.option == "features" and cure.value is not None:
         # Both spellings are the same specification.
         known = {kind.__name__: kind for kind in families_by_name().values()}
-        given = eval(f"dict({python})", {"dict": dict}, known)["features"]
+        given = eval(f"dict({python})", {"dict": dict, "families": families}, known)["features"]
         assert same(given, Settings(feature=tuple(shlex.split(options)[1:])).features())
 
 
@@ -392,3 +392,17 @@ def test_a_column_cannot_be_specified_and_dropped(run):
     code, _, err = run("fit", "t.csv", "--target", "y", "--drop", "a", "--feature", "a=poisson", "-o", "m.bayesnb")
     assert code != 0
     assert "'a', and --drop leaves it out" in err
+
+
+def test_a_word_that_may_be_a_level_is_not_read_as_missing_by_the_suggested_command(run):
+    r = np.random.default_rng(0)
+    y = r.random(400) < 0.3
+    shop = np.where(r.random(400) < np.where(y, 0.3, 0.1), "none", r.choice(["Ems", "Aar", "Reuss", "Sihl"], 400))
+    pd.DataFrame({"shop": shop, "x": r.normal(size=400), "y": np.where(y, "u", "v")}).to_csv("t.csv", index=False)
+    out = " ".join(run("inspect", "t.csv", "--target", "y")[1].split())
+    assert "shop: 12 % are 'none', a level like any other: if it means missing, --na shop=none" in out
+    assert "missing in" not in out
+    assert "bayesnb fit t.csv --target y -o t.bayesnb" in out
+    # Both options answer the question.
+    assert "a level like any other" not in run("inspect", "t.csv", "--target", "y", "--keep-na", "shop=none")[1]
+    assert "missing in" in " ".join(run("inspect", "t.csv", "--target", "y", "--na", "shop=none")[1].split())

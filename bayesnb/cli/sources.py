@@ -127,7 +127,12 @@ class Opened:
         from bayesnb.findings import examine
 
         layouts = () if self.file is None else self.file.layouts
-        remarks = examine(frame, target, rows, layouts)
+        kept = {mark for layout in layouts for mark in layout.keep_na}
+        remarks = [
+            remark
+            for remark in examine(frame, target, rows, layouts)
+            if not (remark.mark and kept & {remark.mark, f"{remark.column}={remark.mark}"})
+        ]
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 

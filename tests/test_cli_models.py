@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -542,3 +543,20 @@ def test_an_update_warns_of_a_class_that_differs_from_a_learned_class_by_case(ca
     assert code == 0
     assert "new classes, with their rows: No (2), Yes (2)" in said
     assert "warning: the classes 'No', 'no' differ only by case or blanks" in " ".join(said.split())
+
+
+def test_a_loaded_model_warns_of_numbers_that_its_fit_read_as_missing(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(0)
+    X = pd.DataFrame({"age": r.integers(18, 80, 60), "t": r.choice(list("abc"), 60)})
+    X.loc[:3, "age"] = 999
+    X.assign(y=np.resize(["u", "v"], 60)).to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "y", "--na", "age=999", "--dependence", "none", "-o", "m.bayesnb")
+    assert run(capsys, *fit)[0] == 0
+    clf = nb.load("m.bayesnb")
+    with pytest.warns(UserWarning, match="'age' holds 999 in 4 of 60 rows, read as a number here; --na"):
+        clf.predict_proba(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict_proba(X.replace(999, np.nan))
+        assert run(capsys, "predict", "m.bayesnb", "t.csv")[0] == 0

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.amounts import is_float, units_of
+from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Names, all_but, missing_in
 from bayesnb.data.encoders import Feature
 from bayesnb.data.readings import (
@@ -127,6 +128,21 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
     if found := unseen_levels(schema, table):
         said = "; ".join(said_of(found, table.n_rows, schema))
         warn(said, UnseenLevelWarning)
+
+
+def warn_of_marks(marks: Iterable[str], table: Table) -> None:
+    """Warn of numbers that the command line reads as missing: ``marks`` are the values of ``--na`` at the fit."""
+    marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
+    for name in table.names if marks else ():
+        codes = [float(text) for text in marks_in(str(name), marks, table.names)]
+        if not codes or table.column(name).kind_of_values not in ("number", "zero_one"):
+            continue
+        if rows := int(np.isin(table.column(name).reals(), codes).sum()):
+            held = " or ".join(f"{code:g}" for code in codes)
+            warn(
+                f"column {name!r} holds {held} in {rows:,} of {table.n_rows:,} rows, read as a number here; --na at "
+                "the fit read it as missing: replace it by None"
+            )
 
 
 class UnseenCounter:

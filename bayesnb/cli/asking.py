@@ -12,7 +12,7 @@ from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
-from bayesnb.wording import at_row, counted_from
+from bayesnb.wording import at_row, counted_from, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,13 +139,15 @@ def watch(
     found = checks.watch(clf, *rows, level, random_state).update(learned_columns(X, clf), y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
-    unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
+    unwatched = found.table.attrs["unwatched"]
     parts: list[Any] = [*shortened(found.table.set_index("column"), "The strongest evidence of change first", 10)]
     parts.append(
         "log e: evidence of a change now, as the log of an e-value, in nats. log largest: its maximum so far. p: "
         "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised."
     )
-    parts += [f"Not watched: {unwatched}"] if unwatched else []
+    parts += [f"Not watched: {some(unwatched, 5)}"] if unwatched else []
+    if learned is None and not found.alarms.empty:
+        parts.append("Without --learned, columns of numbers that are not Normal raise an alarm, too.")
     print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0
 

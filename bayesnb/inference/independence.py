@@ -108,7 +108,8 @@ class Independence:
         odds = Message("there is no evidence of over- or underconfidence")
         if size != 1:
             shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
-            odds = Message("log-odds are {times} times too {way}", times=shown, way=way)
+            whose = "" if self.dependence is None else "naive Bayes "
+            odds = Message("{whose}log-odds are {times} times too {way}", whose=whose, times=shown, way=way)
         return Message("{counted}; {odds}; {cure}.", counted=counted, odds=odds, cure=self._cure)
 
     @property

@@ -28,7 +28,9 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def options_of(command: click.Command) -> list[click.Option]:
-    return [each for each in command.get_params(click.Context(command)) if isinstance(each, click.Option)]
+    # A command remembers its option for help, whose names are those of the program.
+    context = click.Context(command, click.Context(cli, **cli.context_settings))
+    return [each for each in command.get_params(context) if isinstance(each, click.Option)]
 
 
 COMMANDS = dict(commands())

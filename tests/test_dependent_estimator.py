@@ -492,7 +492,7 @@ def test_a_row_that_is_left_out_has_the_probability_it_has_after_forgetting(how)
 
 def test_a_frame_of_rows_that_are_left_out_says_that_the_exponents_have_seen_their_labels():
     X, y = table(40)
-    assert "exponents are held and have seen the label of each row" in fitted("weighted", 40).loo(X, y).attrs["note"]
+    assert "exponents have seen the label of each row" in fitted("weighted", 40).loo(X, y).attrs["note"]
     assert fitted(None, 40).loo(X, y).attrs == {}
 
 

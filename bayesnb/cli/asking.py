@@ -12,6 +12,7 @@ from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
+from bayesnb.cli.terminal import warn
 from bayesnb.wording import at_row, counted_from, some
 
 if TYPE_CHECKING:
@@ -203,6 +204,8 @@ def _command(name: str) -> click.Command:
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
         found = question.function(clf, learned_columns(X, clf), **given)
+        if note := getattr(found, "attrs", {}).get("note"):
+            warn(str(note))
         frame = flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
         document = {"question": question.name, "model": model, "data": new, "answer": frame}

@@ -136,7 +136,9 @@ def _model(path: str, everything: bool, layout: str) -> int:
     head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."
     parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
     document_of = {**about, "features": features}
-    print_answer(layout, document_of, features, lambda: [Section("", parts, f"{head} {worth_of_record(record)}")])
+    chosen = clf.dependence is not None and bool(clf.dependence.spec.average or clf.dependence.spec.pairs)
+    lead = f"{head} {worth_of_record(record, chosen)}"
+    print_answer(layout, document_of, features, lambda: [Section("", parts, lead)])
     return 0
 
 

@@ -134,7 +134,7 @@ def warn_of_marks(marks: Iterable[str], table: Table) -> None:
     """Warn of numbers that the command line reads as missing: ``marks`` are the values of ``--na`` at the fit."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
-        codes = [float(text) for text in marks_in(str(name), marks, table.names)]
+        codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
         if not codes or table.column(name).kind_of_values not in ("number", "zero_one"):
             continue
         if rows := int(np.isin(table.column(name).reals(), codes).sum()):

@@ -17,8 +17,8 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.statistics.statistic import Labels
 
 SEEN = (
-    "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "
-    "cv=5 learns the exponents of each fold anew"
+    "the exponents have seen the label of each row, so these probabilities are too good; evaluate with cv=5, or the "
+    "command compare, learns the exponents again in each fold"
 )
 """The note on leave-one-out probabilities of a model with a dependence."""
 

@@ -94,6 +94,8 @@ class Scorecard:
         How the rows were held out.
     cure : Cure, optional
         What to try if the model is overconfident.
+    gain : (float, float)
+        Interval of the mean decrease of the log loss, compared row by row with the class frequencies.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Scorecard:
     never_learned: Mapping[Any, int] = field(default_factory=dict)
     how: HeldOut | None = None
     cure: Cure | None = None
+    gain: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def rows(self) -> int:
@@ -162,9 +165,10 @@ class Scorecard:
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
-        if upper < shares or lower > shares:
+        worse, better = self.gain
+        if worse > 0 or better < 0:
             said = "The class frequencies alone have a log loss of {shares}: the model is {better}."
-        beside = Message(said, rows=rows, shares=nats(shares), better="better" if upper < shares else "worse")
+        beside = Message(said, rows=rows, shares=nats(shares), better="better" if worse > 0 else "worse")
         return Message(
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
@@ -245,6 +249,7 @@ def scorecard_of(
     recalls = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
     ends = {"accuracy": share_interval(hits.sum(), len(codes), share), "balanced_accuracy": _ends(recalls, share)}
     ends |= _bootstrapped(log_proba, codes, share, rng)
+    gain = ends.pop("gain")
     table = pd.DataFrame({"value": {name: value[name] for name in SCORES}}, dtype=float)
     table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
     table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
@@ -263,7 +268,7 @@ def scorecard_of(
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = share_interval(hits, of, share)
-    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure)
+    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain)
 
 
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:
@@ -283,12 +288,14 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         at = place if by is None else place * size + by
         return np.bincount(at, values, minlength=groups * size).reshape(groups, size)
 
-    log_p = own(log_proba, codes)
+    finite = bool(np.isfinite(log_p := own(log_proba, codes)).all())
+    loss = -log_p if finite else np.zeros(n)
     auc, influence = auc_and_influence(np.exp(log_proba), codes)
     bin_of, gap, bins = calibration_gaps(log_proba, codes)
     parts = {
         "rows": grouped(np.ones(n)),
-        "log_loss": grouped(-log_p if np.isfinite(log_p).all() else np.zeros(n)),
+        "log_loss": grouped(loss),
+        "gain": grouped(-loss - log(np.bincount(codes) / n)[codes]),
         "brier": grouped(brier_terms(np.exp(log_proba), codes)),
         "ece": grouped(gap, bin_of, bins),
         "class": grouped(np.ones(n), codes, n_classes),
@@ -298,7 +305,8 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
     drawn = {name: weight @ part for name, part in parts.items()}
     total = drawn["rows"][:, 0]
     found = {
-        "log_loss": _ends(drawn["log_loss"][:, 0] / total, prob) if np.isfinite(log_p).all() else (np.inf, np.inf),
+        "log_loss": _ends(drawn["log_loss"][:, 0] / total, prob) if finite else (np.inf, np.inf),
+        "gain": _ends(drawn["gain"][:, 0] / total, prob) if finite else (-np.inf, -np.inf),
         "brier": _ends(drawn["brier"][:, 0] / total, prob),
         "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
         "auc": (auc, auc),
@@ -338,12 +346,17 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def worth_of_record(record: Mapping[str, Any]) -> str:
-    """A sentence about the scores in the record of a model file."""
+def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
+    """Sentences about the scores in the record of a model file. ``chosen`` says whether the model's terms were chosen
+    on the scored rows.
+    """
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
+    too_good = " Its terms were chosen on these rows, so other rows are predicted less well."
     return (
         f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
         f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
+        + too_good
+        * (chosen and "folds" not in record)
     )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli import options
+from bayesnb.cli import options, printing
 from bayesnb.cli.outputs import is_model
-from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
@@ -92,7 +91,7 @@ def explain(
         legend = f"The entries sum to the total. {INTERVALS.format(prob=prob)}"
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
-    print_answer(layout, said, contributions, sections)
+    printing.print_answer(layout, said, contributions, sections)
     return 0
 
 
@@ -149,7 +148,7 @@ def watch(
     parts += [f"Not watched: {some(unwatched, 5)}"] if unwatched else []
     if learned is None and not found.alarms.empty:
         parts.append("Without --learned, columns of numbers that are not Normal raise an alarm, too.")
-    print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
+    printing.print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0
 
 
@@ -206,10 +205,10 @@ def _command(name: str) -> click.Command:
         found = question.function(clf, learned_columns(X, clf), **given)
         if note := getattr(found, "attrs", {}).get("note"):
             warn(str(note))
-        frame = flat(table_of(question, found))
+        frame = printing.flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
         document = {"question": question.name, "model": model, "data": new, "answer": frame}
-        print_answer(layout, document, frame, lambda: [section_of(question, found)])
+        printing.print_answer(layout, document, frame, lambda: [section_of(question, found)])
         return 0
 
     facts = options.stated()["questions"][name]

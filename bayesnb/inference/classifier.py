@@ -132,7 +132,8 @@ class Classifier(FittedModel):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
-        warn_of_marks(self.reading.get("na", ()), table)
+        if marks := self.reading.get("na"):
+            warn_of_marks(marks, table)
         for name, feature in self.schema.features.items():
             if feature.text is not None and feature.source[0] in table.place:
                 warn_of_texts(table.column(feature.source[0]), data[name])

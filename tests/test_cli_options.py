@@ -138,7 +138,11 @@ def tried(option: click.Option) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(each, marks=[pytest.mark.slow] * each.startswith(("report", "compare"))) for each in TRIED]
+    "command",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] * each.startswith(("report", "compare", "audit", "ask")))
+        for each in TRIED
+    ],
 )
 def test_an_option_that_is_given_has_an_effect_or_is_refused_by_its_name(command: str, answer: Any) -> None:
     words = command.split()

@@ -421,7 +421,7 @@ def _kinds(cells: pd.Series) -> str:
 
 BLANK_OR_MARK = {"", *amounts.MARKS}
 
-ANSWERS = {"none", "unknown"}
+OFTEN_LEVELS = {"none", "unknown"}
 """Markers that, among levels, may be levels: no suggested command reads them as missing."""
 
 
@@ -440,7 +440,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
             continue
         said = "{share} are {text!r}, " + effect + ": if it means missing, {na}"
         said = Message(said, share=_percent(n / len(held)), text=text, na=missing_in(name, text, plain))
-        level = not of_numbers and text.lower() in ANSWERS
+        level = not of_numbers and text.lower() in OFTEN_LEVELS
         option = () if level else ("--na", f"{name}={text}")
         yield Remark(name, said, not level, option=option, asks=of_numbers or level, mark=text)
 
@@ -704,13 +704,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         gain = gains[kinds[best[0]]]
         # A categorical family ignores the order of levels, which matters more if there are many levels.
         asks = gain < 0 or (gain == 0 and k > 5 and labels is not None)
-        text += (
-            ""
-            if asks
-            else f". They predict best as {best[0]}"
-            if gain > 0
-            else f". Recommended unless you know better: {best[0]}"
-        )
+        if not asks:
+            text += f". {'They predict best as' if gain > 0 else 'Recommended unless you know better:'} {best[0]}"
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
     elif whole and 0 <= low <= 3 and k > 10 and (family := improving.better_counted(held, labels)):

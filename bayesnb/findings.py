@@ -633,6 +633,9 @@ def _numbered(levels: Iterable[Any]) -> list[Any]:
     return [held[k] for *_, k in found] if alike and found[-1][0] - found[0][0] == len(held) - 1 > 1 else []
 
 
+OTHER_KINDS = {"codes": "Categorical", "steps of a scale": "Ordinal"}
+"""Kinds of whole numbers other than counts, and their families."""
+
 SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
 
@@ -693,13 +696,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         return
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
     if whole and 2 < k <= 40 and (few or counted):
-        kinds = {"counts": improving.better_counted(held, labels) or "Poisson"} if counted else {}
-        kinds |= {"codes": "Categorical"} | ({"steps of a scale": "Ordinal"} if few and high - low == k - 1 else {})
+        scale = ["Ordinal"] if few and high - low == k - 1 else []
+        families = [*(improving.COUNTED if counted else ()), "Categorical", *scale]
+        # With enough rows, a categorical family fits counts and codes alike.
+        gains = improving.gains_of(held, labels, families)
+        kinds = {"counts": max(improving.COUNTED, key=lambda family: gains[family])} if counted else {}
+        kinds |= {kind: family for kind, family in OTHER_KINDS.items() if family in families}
         cures = {kind: Cure("features", family, name) for kind, family in kinds.items()}
         text = "whole numbers from {low:g} to {high:g}" if counted else "{k} different whole numbers"
         text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
-        # With enough rows, a categorical family fits counts and codes alike.
-        gains = improving.gains_of(held, labels, kinds.values())
         best = sorted(kinds, key=lambda kind: (-gains[kinds[kind]], few and kind != "codes"))
         gain = gains[kinds[best[0]]]
         # A categorical family ignores the order of levels, which matters more if there are many levels.

@@ -55,7 +55,7 @@ def fitted(n: int = 20) -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
         "calls": Poisson(Gamma(2.0), exposure="hours"),
         "words": (Multinomial(), ["cat", "dog", "emu"]),
     }
-    return BayesianNB(features).fit(X, y), X, y
+    return BayesianNB(features, random_state=0).fit(X, y), X, y
 
 
 VARIABLES = {

@@ -560,3 +560,16 @@ def test_a_loaded_model_warns_of_numbers_that_its_fit_read_as_missing(capsys, tm
         warnings.simplefilter("error")
         clf.predict_proba(X.replace(999, np.nan))
         assert run(capsys, "predict", "m.bayesnb", "t.csv")[0] == 0
+
+
+def test_scores_of_rows_on_which_terms_were_chosen_say_so(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(0)
+    X = pd.DataFrame(r.normal(size=(80, 2)), columns=["a", "b"]).round(3)
+    X.assign(y=np.where(X.a * X.b > 0, "u", "v")).to_csv("t.csv", index=False)
+    for dependence, chosen in (("pairwise", True), ("weighted", False), ("none", False)):
+        run(capsys, "fit", "t.csv", "--target", "y", "--dependence", dependence, "-o", "m.bayesnb", "--force")
+        out = " ".join(run(capsys, "inspect", "m.bayesnb")[1].split())
+        assert ("Its terms were chosen on these rows" in out) == chosen
+        err = " ".join(run(capsys, "ask", "loo", "m.bayesnb", "t.csv")[2].split())
+        assert ("have seen the label of each row, so these probabilities are too good" in err) == (dependence != "none")

@@ -455,3 +455,17 @@ def test_the_sentence_says_which_score_shows_that_the_model_is_overconfident():
     assert "the model expected 0.32: by its accuracy, it is overconfident" in replace(card, table=table).sentence
     table.loc["log_loss", "claimed"] = 0.2
     assert "the model expected 0.20: it is overconfident" in replace(card, table=table).sentence
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.24, "the model is better"), (0.16, "the model is worse"), (0.2, "measurably")]
+)
+def test_a_model_is_compared_with_the_class_frequencies_row_by_row(p: float, said: str) -> None:
+    codes = np.repeat([0, 1], [80, 20])
+    # Both classes have slightly better (or worse) probabilities than their frequencies; the loss varies far more.
+    of_row = np.where(codes == 0, 0.8 + (p - 0.2) / 2, p)
+    proba = np.where(np.eye(2)[codes] == 1, of_row[:, None], 1 - of_row[:, None])
+    card = scorecard_of(np.log(proba), codes, np.array(["a", "b"]))
+    _, lower, upper, _, shares, _ = card.table.loc["log_loss"]
+    assert lower < shares < upper
+    assert said in card.sentence

@@ -165,10 +165,10 @@ class Scorecard:
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
-        worse, better = self.gain
-        if worse > 0 or better < 0:
+        least, most = self.gain
+        if least > 0 or most < 0:
             said = "The class frequencies alone have a log loss of {shares}: the model is {better}."
-        beside = Message(said, rows=rows, shares=nats(shares), better="better" if worse > 0 else "worse")
+        beside = Message(said, rows=rows, shares=nats(shares), better="better" if least > 0 else "worse")
         return Message(
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "

@@ -147,7 +147,9 @@ def watch(
     )
     parts += [f"Not watched: {some(unwatched, 5)}"] if unwatched else []
     if learned is None and not found.alarms.empty:
-        parts.append("Without --learned, columns of numbers that are not Normal raise an alarm, too.")
+        parts.append(
+            "A column of numbers that is not Normal may raise an alarm, too, unless --learned names the learned rows."
+        )
     printing.print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0
 
@@ -204,7 +206,7 @@ def _command(name: str) -> click.Command:
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
         found = question.function(clf, learned_columns(X, clf), **given)
         if note := getattr(found, "attrs", {}).get("note"):
-            warn(str(note))
+            warn(note)
         frame = printing.flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
         document = {"question": question.name, "model": model, "data": new, "answer": frame}

@@ -128,12 +128,12 @@ class Opened:
 
         layouts = () if self.file is None else self.file.layouts
         kept = {mark for layout in layouts for mark in layout.keep_na}
-        remarks = [
-            remark
+        return [
+            self.settings.fitting(remark)
             for remark in examine(frame, target, rows, layouts)
             if not (remark.mark and kept & {remark.mark, f"{remark.column}={remark.mark}"})
+            and not self.settings.follow(remark)
         ]
-        return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
 def opened_for(

@@ -154,7 +154,7 @@ class Column:
             alone, number = all(v == example for _, v in odd), amounts.number_in(str(example))
             write = f"write {number}" if number else to_mend(self.name, example, alone)
             if len(units := {*amounts.units_of(str(v) for _, v in held)} - {""}) > 1:
-                write = f"its numbers have several units ({', '.join(sorted(units))}), convert them to one unit"
+                write = f"convert all numbers to one unit (now {', '.join(sorted(units))})"
             raise RefusedError(
                 "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
                 "model with {cure}",

@@ -277,7 +277,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         feature = _with_levels_of(table, feature)
     large = table.n_rows * len(feature.columns) >= blocks.COMPILED_FROM
     kind = np.min_scalar_type(-max([1, *map(len, feature.levels)])) if large else np.intp
-    each, codes = [], None
+    each, codes = [], None  # Whole numbers may be their own codes.
     if table.whole is None or feature.cuts is not None:
         codes = np.full((table.n_rows, len(feature.columns)), -1, kind)
     for k, name in enumerate(feature.columns):

@@ -948,6 +948,8 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
     """The only reading that fits all texts except up to three, and these texts."""
+    if recognised(texts):
+        return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
     rest = [text for text in texts if text not in {*alone}] if 0 < len(alone) < 4 else []
     found = recognised(rest) if len(rest) >= 10 else ()

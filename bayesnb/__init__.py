@@ -1,8 +1,9 @@
 """Naive Bayes as a probabilistic program: conjugate, exact, and checked against PyMC.
 
-:class:`BayesianNB` is the estimator; families and priors specify it. ``__init__.pyi`` lists all public names. Modules
-are imported when first used.
+:class:`BayesianNB` is the estimator; families and priors specify it.
 """
+
+# __init__.pyi lists all public names. Their modules are imported when first used.
 
 import lazy_loader
 
@@ -10,9 +11,7 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name. If a submodule has the name, the error gives this submodule, otherwise the closest public
-    name.
-    """
+    """Return a public name; the error for an unknown name suggests a name that exists."""
     try:
         return _public(name)
     except AttributeError:

@@ -31,10 +31,7 @@ def without_warnings() -> Iterator[None]:
 
 
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
-    """Sample a PyMC model in one process; ``arguments`` are passed to ``pymc.sample``.
-
-    ``what`` is the text of the progress bar.
-    """
+    """Call ``pymc.sample`` in one process; ``what`` is the text of the progress bar."""
     import pymc as pm
 
     settings = {"progressbar": False, "compute_convergence_checks": False, "cores": 1, "quiet": True}
@@ -51,15 +48,16 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
 
 @dataclass(frozen=True)
 class Sampler:
-    """Settings of NUTS for a feature; the fixed seed makes predictions reproducible.
+    """Settings of NUTS for a sampled feature.
 
     Parameters
     ----------
     draws, tune, chains : int
         Kept draws and tuning steps per chain, and the number of chains.
     random_seed : int
+        The seed is fixed, so predictions are reproducible.
     target_accept : float
-        Target acceptance rate for tuning the step size; larger values are slower, with fewer divergences.
+        Target acceptance rate; larger values are slower, with fewer divergences.
     """
 
     draws: int = 1000
@@ -95,17 +93,21 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Importance weights (Pareto-smoothed) that turn posterior draws into draws given all cells but one.
+    """Pareto-smoothed importance weights of posterior draws, to leave out each cell.
 
-    The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
-    fitted to them. ``weight`` (cell,) is the row weight of each cell.
+    Parameters
+    ----------
+    log_likelihood : array (draw, cell)
+    weight : array (cell,)
+        Row weight of each cell.
+    chains : int
 
     Returns
     -------
     log_weight : array (draw, cell)
-        Normalized log weights: the weights of a cell sum to 1.
+        The weights of a cell sum to 1.
     k : array (cell,)
-        Shape of the Pareto distribution; weights with ``k`` above ``GOOD_K`` are unreliable.
+        Shape of the Pareto distribution; weights with ``k`` above 0.7 are unreliable.
     """
     from arviz_stats.base import array_stats
 
@@ -137,14 +139,14 @@ class Convergence:
     Parameters
     ----------
     r_hat : float
-        The largest r_hat over all parameters; 1 for chains that no longer depend on their starting points.
+        The largest r_hat over all parameters.
     by_chance : float
-        The 0.99 quantile of the largest r_hat of converged chains with independent draws.
+        The 0.99 quantile of ``r_hat`` for converged chains.
     ess : float
-        The smallest effective number of draws, over bulk and tail.
+        The smallest effective number of draws, for means ("bulk") and for quantiles ("tail").
     divergences : int
     worst : str
-        The variable with the largest ``r_hat``.
+        The variable with the largest r_hat.
     """
 
     r_hat: float
@@ -155,7 +157,7 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnose all variables, or ``names``, in the posterior group of ``tree`` (Vehtari et al. 2021)."""
+        """Diagnose the posterior draws in ``tree`` (Vehtari et al. 2021)."""
         import arviz as az
 
         posterior = tree["posterior"].dataset
@@ -178,7 +180,7 @@ class Convergence:
 
     @property
     def converged(self) -> bool:
-        """Whether r_hat is at most max(1.01, ``by_chance``), ``ess`` is at least 400, and ``divergences`` is 0."""
+        """True if r_hat ≤ max(1.01, ``by_chance``), ``ess`` ≥ 400 and there are no divergences."""
         return self.r_hat <= max(1.01, self.by_chance) and self.ess >= ENOUGH and self.divergences == 0
 
     def __str__(self) -> str:
@@ -195,14 +197,11 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat of independent draws, with Bonferroni's correction.
-
-    The square of r_hat is about 1 + v / σ² (Gelman and Rubin 1992), where the variance v of the half-chain means is a
-    multiple of a chi-squared variate. Each of the ``cells`` parameters has two values of r_hat, for ranks and folded
-    ranks (Vehtari et al. 2021).
-    """
+    """The 0.99 quantile of the largest r_hat of ``cells`` parameters if all draws are independent (Bonferroni)."""
     halves = 2 * chains
-    # If all M half-chains have the same distribution, the sum of squared deviations of their means, divided by
-    # σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom.
+    # r_hat² is about 1 + v / σ² (Gelman and Rubin 1992), where v is the variance of the half-chain means. If all M
+    # half-chains have the same distribution, the sum of squared deviations of their means, divided by
+    # σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom. Each parameter has two values of r_hat, for
+    # ranks and folded ranks (Vehtari et al. 2021).
     largest = chdtri(halves - 1, 0.01 / (2 * cells))
     return float(np.sqrt(1 + halves * largest / ((halves - 1) * chains * draws)))

@@ -96,7 +96,7 @@ ELSEWHERE = {
     "binarize": "features=Bernoulli(), for a column that holds 0 and 1",
     "categorical_features": 'features={column: "categorical"}',
 }
-"""Parameters of other implementations of naive Bayes, and the equivalent in this package."""
+"""Parameters of other implementations of naive Bayes, and their equivalents here."""
 
 
 def _equivalent(name: str, known: list[str]) -> str:
@@ -105,7 +105,7 @@ def _equivalent(name: str, known: list[str]) -> str:
 
 
 def _told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
-    """Wrap an initializer so that its error about an unknown keyword suggests a known parameter."""
+    """Suggest a known parameter in the error about an unknown one."""
     known = inspect.signature(init).parameters.keys()
 
     @wraps(init)
@@ -123,7 +123,8 @@ _LEARNING: WeakSet[Any] = WeakSet()
 
 
 def _without_locks() -> None:
-    """Forget the locks in a forked process, because the threads that held them do not run there."""
+    """Forget the locks in a forked process."""
+    # The threads that held them do not run there.
     _LOCKS.clear()
     _LEARNING.clear()
 
@@ -138,7 +139,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     Raises
     ------
     RuntimeError
-        If the same thread is already training the estimator, for example if an iterator of frames calls ``fit``.
+        If ``verb`` is called during training by the same thread.
     """
 
     @wraps(verb)
@@ -183,42 +184,40 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
-        Families of columns, as objects or by short names such as "poisson". Columns that are not named get the family
-        of their type: bool, and numbers that are all 0 or 1, are Bernoulli; text and categories are Categorical;
-        sentences are ``Text``; other numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType`
-        changes these defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also
-        uses whether a cell is missing (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one
-        column.
+        Families of columns, as objects or by short names such as "poisson". Columns that are not named get a family by
+        type: Bernoulli (bool, or only 0 and 1), Categorical (text, categories), ``Text`` (sentences), Gaussian (other
+        numbers) or Multinomial (a sparse matrix). :class:`bayesnb.ByType` changes these defaults. "best" chooses the
+        family from the rows (:class:`bayesnb.BestFamily`). "missing" also uses whether a cell is missing
+        (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities given by label, or in the order of
         ``classes_``, are fixed.
     estimate : {"predictive", "mean", "map", "mle"}
-        Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the posterior mean,
-        at the posterior mode, or at the maximum of the likelihood.
+        Integrate all parameters out ("predictive", full Bayes), or plug in the posterior mean, the posterior mode, or
+        the maximum-likelihood estimate.
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a new table that lacks a fitted column.
+        How to read a fitted column that a new table lacks: as an error, or as missing.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns. If a row lacks a learned column, this cell is missing;
-        if a row lacks a learned word, the word's count is 0.
+        Whether later tables and merged models may have other columns. With "grow", cells of a column that a table lacks
+        are missing, and counts of a word that a table lacks are 0.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other; by default they are independent given the class. With a dependence, each
-        term of naive Bayes has an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered"
-        has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs
-        of columns. "auto" averages several such models, trees and a linear model; their weights are learned from
-        held-out rows. With at most 4,096 rows, an "auto" model keeps the cells of all rows, but "auto-counts" keeps
-        only counts. "forests" averages over all forests of edges between columns; the forest without edges is naive
-        Bayes. See ``docs/how-to/dependent-features.md``.
+        How features may depend on each other given the class; independent by default. A dependence gives each term of
+        naive Bayes an exponent, learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one exponent
+        for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs of columns.
+        "auto" averages several models, trees and a linear model, weighted by held-out rows. With at most 4,096 rows,
+        "auto" stores the cells of all rows; "auto-counts" stores only counts. "forests" averages over all forests of
+        links between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of an additional class that represents all classes without rows, such as a new species. By default, the
-        probability of the unknown class follows from the numbers of rows per class (``docs/how-to/none-of-these.md``).
-        A model with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
+        The name of an additional class for everything without rows, such as a new species. By default, the numbers of
+        rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A model with
+        an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -231,8 +230,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     exponents_ : DataFrame
         The exponents and their uncertainty, for every ``dependence`` but "forests".
     n_features_in_, feature_names_in_ : int, array of str
-    classifier_ : Classifier
-        Everything learned, as a frozen object. See :class:`bayesnb.inference.classifier.Classifier`.
+    classifier_ : bayesnb.inference.classifier.Classifier
+        Everything learned, as a frozen object.
 
     Notes
     -----
@@ -280,7 +279,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table, and forget what was learned before.
+        """Learn from a table, and forget all earlier rows.
 
         Parameters
         ----------
@@ -293,7 +292,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             learned by EM, in memory. Soft labels (only for tables in memory) are class probabilities or counts per row:
             a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
-            Nonnegative frequency weights, such as the number of times that each distinct row occurred.
+            Nonnegative frequency weights: the number of times that each row counts.
 
         Warns
         -----
@@ -304,11 +303,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -----
         EM plugs in the posterior mode if ``estimate`` is "mle" or "map", otherwise the posterior mean.
 
-        A class exists if the model contains rows of this class, or if the class is named: by ``class_prior``, by a
-        feature's prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
+        A class without rows exists if it is named: by ``class_prior``, by a feature's prior {class: prior}, by
+        ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
 
-        The result does not depend on how the table is cut into parts, with one exception: the first part decides the
-        cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families that "best" chooses.
+        How the table is cut into parts changes the result only in one case: the first part decides the cells of a
+        ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families that "best" chooses.
 
         Examples
         --------
@@ -328,12 +327,17 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in any form that :meth:`fit` accepts. The rows may have new classes and new levels.
 
-        ``classes`` may name classes that have no rows yet; this argument is optional, even in the first call.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes : sequence, optional
+            Names of classes that may have no rows yet.
 
         Warns
         -----
         UserWarning
-            If ``features`` was changed after the first rows were learned. The fitted families and priors are kept.
+            If ``features`` was changed after the first rows were learned, because the fitted families are kept.
 
         Examples
         --------
@@ -359,17 +363,17 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove learned rows exactly: the model is then the same as if it had never seen them.
+        """Remove learned rows, as if they had never been seen.
 
-        A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is removed. A level without remaining rows is removed, except in two cases: a prior or a categorical type names
-        the level, or the ``dependence`` of the model counts rows per level. A Gaussian column stays Gaussian even if
-        only its numbers 0 and 1 remain.
+        A class without remaining rows is removed, unless it is named (see :meth:`fit`). Words and levels without
+        remaining rows are removed, too. A level stays, however, if a prior or a categorical type names the level, or if
+        the ``dependence`` counts rows per level. A Gaussian column stays Gaussian even if only its numbers 0 and 1
+        remain.
 
         Raises
         ------
         ValueError
-            If the rows were evidently never learned, or if no class would be left; the model is then unchanged.
+            If the rows were evidently never learned, or if no class would be left. The model is then unchanged.
 
         Examples
         --------
@@ -383,7 +387,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def merge(self, other: BayesianNB) -> Self:
-        """Add the learned rows of another estimator, as if this estimator had learned these rows too.
+        """Add the rows that another estimator has learned.
 
         Examples
         --------
@@ -398,7 +402,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def discount(self, factor: float) -> Self:
-        """Multiply the weights of all learned rows by a factor between 0 and 1, to forget gradually.
+        """Multiply the weights of all learned rows by a factor between 0 and 1.
 
         Examples
         --------
@@ -414,7 +418,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
 
-        If the model had no exponents or another ``dependence``, the counts for the new ``dependence`` come from ``X``.
+        If the ``dependence`` has changed, its counts come from ``X``.
 
         Raises
         ------
@@ -444,19 +448,18 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     ) -> DataTree:
         """Draw parameters from the priors, and tables from these parameters, before anything is learned.
 
-        The estimator need not be fitted, and is not changed. The ``dependence`` is ignored.
+        The estimator need not be fitted. The ``dependence`` is ignored.
 
         Parameters
         ----------
         X : table, optional
-            Table that defines the columns. The default priors are scaled to this table. Without a table, ``features``
-            must name every column and its family, with a prior that is not scaled to data.
+            Table that defines the columns, and the scale of default priors. Without a table, ``features`` must name
+            every column and its family, with a prior that is not scaled to data.
         y : labels, optional
-            The classes, and the labels of ``observed_data``.
         classes : sequence, optional
             The classes, if there are no labels.
         rows : int, optional
-            The number of rows of each drawn table; by default the number of rows of ``X``, or 100 without ``X``.
+            Rows of each drawn table; by default as many as in ``X``, or 100 without ``X``.
         draws, chains : int
         random_seed : int, optional
             The estimator's ``random_state`` by default.
@@ -465,15 +468,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -------
         DataTree
             The group ``prior`` holds the parameters, named as in :meth:`sample_posterior`. The group
-            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row; classes and levels are integer
-            codes. With X and y, there is a group ``observed_data``.
+            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row. Classes and levels are integer
+            codes. If X and y are given, the group ``observed_data`` holds them.
 
         Raises
         ------
         ImproperError
             If a prior is improper.
         ValueError
-            If ``X`` is needed, to scale a prior or for a column's levels, but missing.
+            If a prior must be scaled, or levels are unknown, and ``X`` is missing.
 
         Examples
         --------
@@ -507,8 +510,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     # Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; if ``deep``, include nested parameters, such as
-        ``features__age__prior__alpha``.
+        """Return the parameters by name; if ``deep``, also nested ones, such as ``features__age__prior__alpha``.
 
         Examples
         --------
@@ -522,7 +524,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return {**params, **{name: value for found in nested for name, value in found.items()}}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, including parameters of families and priors, for example in a grid search.
+        """Set parameters by name, including nested parameters of families and priors.
 
         Examples
         --------
@@ -555,8 +557,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """Everything learned, as a frozen object with the inference methods of the estimator. Later rows do not change
-        this object.
+        """Everything learned, as a frozen object that later rows do not change.
 
         Examples
         --------
@@ -578,7 +579,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """For another library's attribute, raise an error that names this package's counterpart."""
+            """Raise an error that names the counterpart of another library's attribute."""
             cure = THEIRS.get(name)
             if cure is None and (asked := QUESTIONS.get(name)):
                 cure = f"bayesnb.{asked.module}.{name}(clf, ...)"
@@ -603,7 +604,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for copies and pickles, consistent even if another thread is learning."""
+        # A copy is consistent even if another thread is learning.
         return vars(self).copy()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -617,23 +618,23 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return tags
 
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
-        """Write the parameters and the learned state, but no rows, to a model file; return its content hash.
+        """Write the model to a safetensors file, and return its content hash.
 
-        The file is in the safetensors format. ``path`` always holds the old file or the complete new file.
+        The file holds no rows. Writing is atomic.
 
         Parameters
         ----------
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            Write only if ``path`` still holds the model that this estimator was loaded from or saved to; otherwise
+            Write only if no one else has changed ``path`` since this estimator was loaded or saved there; otherwise
             raise :class:`bayesnb.errors.ModelChangedError`.
 
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
-            a changed ``estimate``, ``class_prior`` or ``unknown`` is not yet used by predictions.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
+            Also if ``estimate``, ``class_prior`` or ``unknown`` was set after the last rows were learned.
 
         Examples
         --------
@@ -666,7 +667,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 def load(path: str | os.PathLike) -> BayesianNB:
     """Load the estimator that was saved in a model file.
 
-    The file does not contain the result of EM. Files are checked before loading.
+    The file does not contain the result of EM.
 
     Raises
     ------
@@ -692,23 +693,19 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
-    """Return the model with the draws in ``tree`` as its posterior, for example after an edit in PyMC.
-
-    Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back.
+    """Return the model with the draws in ``tree`` as its posterior, for example after an edit of ``to_pymc()``.
 
     Parameters
     ----------
     model : BayesianNB or Classifier
         The fitted model, which is not changed.
     tree : DataTree
-        A tree whose group ``posterior`` has the variables of ``model.to_pymc()``, with their dimensions.
+        Its group ``posterior`` has the variables and dimensions of ``model.to_pymc()``.
 
     Returns
     -------
     BayesianNB or Classifier
-        A model that can be saved and answers questions such as ``predict_proba``, ``predict_interval``,
-        ``uncertainty``, ``explain``, ``decide``, ``tables`` and ``draws.sample``. Methods that need a closed form, and
-        methods that add or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
+        Methods that need a closed form, or add or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
 
     Raises
     ------
@@ -719,8 +716,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        The model's methods warn if chains did not converge. Prediction methods also warn if a class probability has a
-        Monte Carlo standard error above 0.01.
+        The returned model warns if chains did not converge, or if a predicted probability has a Monte Carlo standard
+        error above 0.01.
 
     Examples
     --------
@@ -757,13 +754,7 @@ def _deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def _with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """Copy a value and replace the parameter at a nested ``path``, such as "age__prior__alpha".
-
-    Raises
-    ------
-    ValueError
-        If there is no parameter at ``path``.
-    """
+    """Copy a value and replace the parameter at a nested ``path``, such as "age__prior__alpha"."""
     value = made(value) if isinstance(value, str) else value
     parts = _parts(value)
     # The name of a column may contain two underscores, so the longest matching name is used.

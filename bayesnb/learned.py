@@ -28,12 +28,19 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows. ``a + b`` is learned from the rows of a and b; ``a * 0.9`` multiplies row
-    weights.
+    """Everything learned from some rows. ``a + b`` joins the rows of two tables; ``a * 0.9`` multiplies row weights.
 
-    ``statistics`` are the sufficient statistics of naive Bayes. ``counts`` holds counts for the dependence; it is empty
-    without a dependence. ``classes`` are the classes of all learned rows, including forgotten rows. Classes in
-    ``declared`` exist even without rows, because the user or the type of the labels names them.
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+        The sufficient statistics of naive Bayes.
+    classes : array (class,)
+        Classes that have, or once had, rows.
+    declared : tuple
+        Classes that exist even without rows, because they were named.
+    counts : DependenceStatistics
+        Counts for the dependence; empty without a dependence.
     """
 
     schema: Schema
@@ -44,7 +51,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """Everything a classifier has learned. Raise an error unless the learned statistics determine the posterior."""
+        """Return everything a classifier has learned; an error if its posterior consists of draws."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, counts_of(settings, model))
         known = [label != model.unknown for label in model.classes.tolist()]
@@ -52,10 +59,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table.
-
-        The dependence statistics use the cells chosen by the earlier classifier, ``before``.
-        """
+        """Learn from a part of a table, after the classifier ``before``."""
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -82,7 +86,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Choose one family per column, by the column's values in ``self`` and ``other``."""
+        """Give each column the same family in both tables."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         return alike(self, other)
@@ -108,19 +112,19 @@ class Learned:
 
 
 def schema_of(settings: EstimatorParameters, before: Classifier) -> Schema:
-    """The schema of ``before``, with ``columns`` from ``settings``."""
+    """The schema of ``before`` under new ``settings``."""
     return replace(before.schema, columns=settings.columns)
 
 
 def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStatistics:
-    """The counts for the dependence, if there is one."""
+    """The counts for the dependence."""
     if held.dependence is None or settings.dependence is None:
         return nothing(len(held.classes))
     return held.dependence.statistics
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if both classifiers count the same cells for the dependence, or the first classifier counts none."""
+    """True if the classifiers count the same cells for their dependence, or the first counts none."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
@@ -131,17 +135,25 @@ def _places(classes: Array, among: Array) -> list[int]:
 
 
 SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random_state"}
-"""The classifier fields that can be set after a fit, and the estimator's parameters that set them."""
+"""Fields of the classifier that can be set after a fit, and the estimator's parameters for them."""
 
 
 def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build the classifier from ``learned``, using the priors and the estimate in ``settings``.
+    """Build the classifier from ``learned``.
 
-    The target, EM result and exponents come from ``before``. Features with ``draws`` are not sampled again. ``others``
-    are further fields of the classifier.
+    Parameters
+    ----------
+    settings : EstimatorParameters
+    before : Classifier or None
+        The earlier classifier, whose target, EM result and exponents are kept.
+    learned : Learned
+    draws : {feature: Draws}, optional
+        Draws of features that are not sampled again.
+    others
+        Further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

@@ -1,7 +1,4 @@
-"""Functions that make a classifier from rows. The functions do not change their arguments.
-
-``before`` is the classifier before the new rows, or ``None``.
-"""
+"""Functions that make a classifier from rows, and from the classifier ``before`` these rows."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     Warns
     -----
     IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning, TargetColumnWarning
-        If columns or labels were probably misread; see the classes in ``bayesnb.errors``.
+        If columns or labels were probably misread.
     UnlabelledRowsWarning
         If some rows are unlabelled and the settings do not request EM.
     NoKnownWordWarning
@@ -61,7 +58,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 def _of_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Learned, TrainingRows, dict[str, Any]]:
-    """Learn from a table in memory; also return its rows and further fields of the classifier."""
+    """Learn from a table in memory; also return its rows and further classifier fields."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
     others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
@@ -97,7 +94,7 @@ def _of_rows(
 
 
 TEXTS_LOOKED_AT = 1_000
-"""Largest number of texts that are searched for shared words."""
+"""Number of texts searched for shared words."""
 
 
 def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
@@ -114,7 +111,7 @@ def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:
-    """Learn from a table that is read in parts; also return any rows for the exponents."""
+    """Learn from a table in parts; also return sampled rows for the exponents."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return Learned.of(settings, None, engines.summary(settings, X, y, sample_weight)), None
@@ -144,11 +141,7 @@ def with_rows(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:  # fmt: skip
-    """The classifier after learning further rows.
-
-    The first rows determine the exponents and the cells that are counted. Later rows add counts to the cells, but
-    change neither cells nor exponents.
-    """
+    """Learn further rows; exponents do not change after the first rows."""
     from sklearn.utils import column_or_1d
 
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
@@ -179,7 +172,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield summaries of a streamed table if no dependence needs counts; otherwise yield rows."""
+    """Yield a summary of a streamed table, or rows if a dependence counts their cells."""
     schema = schema_of(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -194,7 +187,7 @@ def _parts(
 def labelled_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None
 ) -> TrainingRows:
-    """Read rows to learn; ``ValueError`` if a label is missing."""
+    """Read rows to learn, which must have labels."""
     rows = TrainingRows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema, soft=True)
     return rows.labelled().counted()
 
@@ -202,9 +195,7 @@ def labelled_rows(
 def without_rows(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier without some learned rows. A class without remaining rows is kept only if the user has named this
-    class.
-    """
+    """Remove learned rows, and classes without remaining rows that nobody named."""
     before.require_counted("forget is exact for rows that were counted")
     for part in _parts(settings, before, _beside(X, y, sample_weight), y, sample_weight):
         before = _less(settings, before, part)
@@ -232,10 +223,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """Merge what two classifiers have learned.
-
-    If the dependences need counts of different cells, ``keep=True`` uses the counts of ``before``, and ``keep=False``
-    raises an error.
+    """Merge two classifiers. If their dependences count different cells, raise an error, or ``keep`` the counts of
+    ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)
@@ -262,7 +251,7 @@ def discounted(settings: EstimatorParameters, before: Classifier, factor: float)
 def with_exponents(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier with exponents learned from all learned rows or a sample of them."""
+    """Learn the exponents again, from all learned rows or a sample."""
     require_dependence(settings)
     if settings.dependence is None:
         raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
@@ -284,7 +273,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """The classifier with the dependence that the audit recommends."""
+    """Adopt the dependence that the audit recommends."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)
@@ -297,7 +286,7 @@ def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: Tr
 
 
 def require_dependence(settings: EstimatorParameters) -> None:
-    """Raise an error if ``dependence`` is invalid, or if the estimate does not support it."""
+    """Raise an error if the settings do not allow the ``dependence``."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)

@@ -1,4 +1,4 @@
-"""The model before any data: its priors, scaled to a table if they depend on data."""
+"""The model before any data."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class PriorModel:
-    """The model before any data.
-
-    ``prior`` is the :class:`Posterior` given no rows. The ``statistics`` of the table only set the scale of the priors.
-    """
+    """The posterior given no rows, and the table whose ``statistics`` set the scale of the priors."""
 
     prior: Posterior
     statistics: Statistics
@@ -36,7 +33,7 @@ class PriorModel:
 def of_table(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> PriorModel:
-    """The model before any data. Priors that depend on data are scaled to the table ``X``."""
+    """The model before any data, with priors scaled to the table ``X``."""
     label = settings.label_prior
     if y is None:
         named = [*classes, *label.named_classes(list(classes))]
@@ -59,13 +56,12 @@ def of_table(
 
 
 MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
-"""Two columns of numbers on different scales, to tell whether a prior is scaled to its column."""
+"""Two columns of numbers on different scales."""
 
 
 def of_features(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> PriorModel:
-    """The model before any data, for features declared without a table; raises an error for priors that depend on
-    data.
-    """
+    """The model before any data, without a table; an error if a prior depends on data."""
+    # A prior depends on data if it differs between two made-up tables of different scales.
     if not isinstance(settings.features, Mapping):
         raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
     tables = [_made_up(settings.features, which) for which in range(2)]

@@ -1,7 +1,4 @@
-"""The naive Bayes model: specification, sufficient statistics and posterior.
-
-Data are a dictionary of encoded features; class labels are codes.
-"""
+"""The naive Bayes model: specification, sufficient statistics and posterior."""
 
 from bayesnb.model.drawn import DrawnPosterior as DrawnPosterior
 from bayesnb.model.naive_bayes import ESTIMATES as ESTIMATES

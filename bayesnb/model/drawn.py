@@ -23,23 +23,22 @@ from bayesnb.priors.compound import completed
 from bayesnb.wording import Message, warn
 
 CHUNK = 2**21
-"""Size of a temporary array, in numbers (16 MiB)."""
+"""Size of a temporary array: 16 MiB of numbers."""
 
 LARGEST_ERROR = 0.01
-"""Monte Carlo standard error of a class probability above which to warn."""
+"""Warn of larger Monte Carlo standard errors of class probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
     """A posterior that is known only through draws, such as the posterior of a model edited in PyMC.
 
-    Parameters may depend on each other across columns and classes. Attributes of :class:`Posterior` that are not
-    defined here raise :class:`NoClosedFormError`.
+    Attributes of :class:`Posterior` that are missing here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
     fitted : Posterior
-        The families, and the statistics of the learned rows.
+        The posterior before it was edited.
     drawn : Parameters
         The draws, (chain, draw, ...).
     convergence : Convergence
@@ -123,7 +122,7 @@ class DrawnPosterior:
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mean; raises :class:`NoClosedFormError` for the mode."""
+        """The posterior mean, but not the mode (:class:`NoClosedFormError`)."""
         if which != "mean":
             raise NoClosedFormError(self.n_draws, "the posterior mode")
         means = {}
@@ -133,22 +132,20 @@ class DrawnPosterior:
         return Parameters(self.model, self.log_label, means)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The posterior mean; raises :class:`NoClosedFormError` for other plug-ins."""
+        """The posterior mean, but no other plug-in (:class:`NoClosedFormError`)."""
         rule = estimate_rule(estimate)
         if rule.flat or rule.point != "mean":
             raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
         return self.point("mean")
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """The draws in random order. If ``size`` exceeds the number of draws, every draw is repeated about equally
-        often.
-        """
+        """The draws in random order, repeated if ``size`` exceeds their number."""
         n = int(np.prod(size, dtype=int))
         rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D), (row, class): the log of the mean of p(c, x | θ) over draws.
+        """log p(c, x | D), (row, class), averaged over the draws.
 
         Warns
         -----
@@ -168,11 +165,9 @@ class DrawnPosterior:
         return found
 
     def _error(self, joint: Array, log_mean: Array) -> Array:
-        """The largest Monte Carlo standard error of a class probability, (row,).
-
-        With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
-        changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws.
-        """
+        """The largest Monte Carlo standard error of a class probability, (row,)."""
+        # With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
+        # changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws.
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
         relative = np.exp(joint - log_total)
@@ -190,14 +185,13 @@ class DrawnPosterior:
     def log_joint_at(
         self, drawn: Parameters, power: int, common: CommonDraws, data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
-        1, on the row.
+        """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        The posterior given the row x is proportional to p(x | θ) p(θ | D). For each row, draws are resampled
-        systematically (Douc and Cappé 2005), with probabilities proportional to p(x | θ) = Σ_c p(c, x | θ).
+        If ``power`` is 1, the posterior is conditioned on the row, too, by systematic resampling (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset
+        # The posterior given the row x is proportional to p(x | θ) p(θ | D), with p(x | θ) = Σ_c p(c, x | θ).
         rng, n = common.generator(0), common.draws
         places = (rng.permutation(n) + rng.random()) / n
         found, offset = np.empty((n, n_rows, len(self.labels))), np.broadcast_to(offset, (n_rows, len(self.labels)))
@@ -210,11 +204,8 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """Effective sample size of the ``n`` draws of :meth:`log_joint_at` for each row, (row,).
-
-        The result is the smallest effective sample size of any parameter, times (Σ w)² / (``n_draws`` Σ w²), with the
-        weights w = p(x | θ) (Kish 1965).
-        """
+        """Effective sample size of the ``n`` draws of :meth:`log_joint_at` for each row, (row,)."""
+        # The chains' effective sample size is multiplied by (Σ w)² / (n_draws Σ w²), where w = p(x | θ) (Kish 1965).
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:
             offset = np.broadcast_to(offset, (n_rows, len(self.labels)))

@@ -1,4 +1,4 @@
-"""The model of all features, its posterior and its parameters."""
+"""The model, its posterior and its parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EstimateRule:
     Parameters
     ----------
     label : str
-        Name of the estimate on an axis.
+        Name of the estimate on a plot.
     point : {"mode", "mean"}
         The point of the posterior that is plugged in or shown.
     plugs_in : bool
@@ -58,18 +58,18 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
         "predictive": EstimateRule("predictive", "mean", plugs_in=False),
     }
 )
-"""Every estimate by its name. A further one is one entry here."""
+"""Every estimate by its name."""
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
-    """The :class:`EstimateRule` of the estimate ``name``."""
+    """The rule of an estimate."""
     if not isinstance(name, str) or name not in ESTIMATES:
         raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]
 
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
-"""Remedy for an estimate that needs a mode without a formula."""
+"""Remedy if a posterior has no closed form for its mode."""
 
 EXACT = Cure("family", "Gaussian"), Cure("family", "Binned")
 """Families in closed form that messages recommend."""
@@ -136,7 +136,7 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def of_features(self, names: Sequence[Any]) -> Theta:
-        """Concatenate, along the column axis, the parameters of features with equal specifications."""
+        """Parameters of the features ``names``, concatenated along the column axis."""
         each = [self.features[name] for name in names]
         if len(each) == 1:
             return each[0]
@@ -160,7 +160,7 @@ class NaiveBayes:
     columns : {name: column names}, optional
         The columns of multi-column features.
     unknown : label, optional
-        The class that stands for all classes without rows.
+        The class of everything without rows.
 
     Examples
     --------
@@ -184,15 +184,13 @@ class NaiveBayes:
     unknown: Any = None
 
     def flat(self) -> NaiveBayes:
-        """The model with flat priors, whose posterior mode is the maximum likelihood estimate."""
+        """The model with flat priors, for maximum likelihood."""
         self.require_exact("maximum likelihood", USE_DRAWS, apart=False)
         families = {name: family.flat() for name, family in self.features.items()}
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes named by the class prior, or by a feature's prior if it is a dict {class: prior}. A named class
-        may have no rows.
-        """
+        """Classes named by priors, which need no rows."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -200,13 +198,11 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """Whether every feature has a closed-form posterior that factorizes over classes."""
+        """True if every feature has a closed-form posterior for each class."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError`` for sampled features; with ``apart``, also for features that share parameters between
-        classes.
-        """
+        """Refuse sampled features and, if ``apart``, features whose classes share parameters."""
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
             together = (name for name, family in self.features.items() if not family.classes_apart)
@@ -222,7 +218,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise ``RefusedError`` if any feature does not support leave-one-out under the estimate."""
+        """Refuse features for which the estimate cannot leave out rows."""
         if estimate_rule(estimate).plugs_in:
             said = "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
             said += "cross-validation does"
@@ -243,13 +239,13 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares(weights))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of all rows if each row counts in every class c with the weight ``r[row, c]``."""
+        """The statistics of rows that count in each class c with the weight ``r[row, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The priors, as a posterior given no rows. The statistics only set the scale of the priors.
+        """The posterior given no rows; the statistics only set the scale of the priors.
 
-        ``n`` is the number of prior draws of a sampled feature.
+        Sampled features get ``n`` draws from their priors.
         """
         prior, believed = {}, {}
         for name, family in self.features.items():
@@ -262,7 +258,7 @@ class NaiveBayes:
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior of all factors, perhaps improper. Features in ``draws`` are not sampled again.
+        """The posterior, perhaps improper. Features in ``draws`` are not sampled again.
 
         Warns
         -----
@@ -298,7 +294,7 @@ class Posterior:
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors, broadcast over classes and columns, with unset hyperparameters filled in.
+        The priors of all classes and columns, without unset hyperparameters.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
@@ -338,11 +334,11 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """The data that a model file stores besides the statistics."""
+        """Data for a model file, besides the statistics."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Raise an error unless the statistics determine the posterior."""
+        """Do nothing: the statistics determine the posterior."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -354,7 +350,7 @@ class Posterior:
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics; prior scales computed from the original data stay fixed."""
+        """The posterior given other statistics, with the same priors."""
         both = self.prior, statistics.features
         alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
         each = stacks.each(alike, len(self.labels), updated, statistics.about)
@@ -370,9 +366,7 @@ class Posterior:
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def pieces(self) -> list[stacks.Piece]:
-        """Divide the features into pieces, in order. A piece is one column, or a whole feature whose columns share
-        parameters.
-        """
+        """Divide the features into columns; a feature whose columns share parameters stays whole."""
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]
@@ -384,7 +378,7 @@ class Posterior:
         return found
 
     def piece_names(self) -> list[Any]:
-        """Name of each piece: the column name if any, otherwise the feature or (feature, position)."""
+        """Name of each piece: its column, its feature, or (feature, position)."""
         called = []
         for piece in self.pieces():
             columns = self.model.columns.get(piece.feature)
@@ -426,7 +420,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode or mean of the parameters. The mode maximizes each factor's joint density."""
+        """The posterior mode or mean of the parameters."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -435,7 +429,7 @@ class Posterior:
 
     @cached_property
     def log_label(self) -> Array:
-        """ln of posterior means of class probabilities, (class,)."""
+        """Log posterior means of the class probabilities, (class,)."""
         with about("class prior", self.labels):
             return log(self.label.mean())
 
@@ -445,33 +439,28 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """The random-number keys of each feature's columns, for :class:`CommonDraws`.
-
-        A key is the pair (2 + the feature's position in the model, the column's position in the feature).
-        """
+        """Random-number keys of each feature's columns (:class:`CommonDraws`)."""
+        # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact draws of the parameters, with leading axes ``size``. Features in ``without`` are not drawn."""
+        """Exact draws of the parameters, but not of features in ``without``."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features with many parameters, for which log-likelihoods of cells are drawn instead of parameters."""
+        """Features whose log-likelihoods are drawn cell by cell, because they have many parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
         self, drawn: Parameters, power: int, common: CommonDraws, data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class). The draws are conditioned on the data and, if ``power`` is
-        1, on the row.
+        """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        For each draw and row, a class c is drawn from p(c | x, D). The parameters of the drawn class c are conditioned
-        on data and row. For a sampled feature, draws are resampled from its chain, with probabilities proportional to
-        p(cell | draw). If ``drawn`` lacks a feature, the feature's log-likelihood is drawn separately for each cell.
+        If ``power`` is 1, the posterior is conditioned on the row, too.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -479,6 +468,7 @@ class Posterior:
                 if name not in drawn.features:
                     joint += family.drawn_by_cells(self.features[name], data[name], None, common.within(2 + k))
             return joint
+        # For each draw and row, a class is drawn from p(c | x, D). Only its parameters are conditioned on the row.
         log_joint = self.log_predictive(data, n_rows) + offset
         chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
         joint = self.log_classes_at(drawn, common, chosen)
@@ -498,10 +488,9 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """Draws of ln π, (draw, row, class), up to a term shared by all classes.
+        """Draws of ln π given the data and one more row, of the class ``chosen`` (draw, row).
 
-        ``chosen``, (draw, row), holds one class per draw and row. The draws are conditioned on the data and one more
-        row of the chosen class.
+        The result (draw, row, class) is correct up to a term shared by all classes.
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
         counted = self.label.log_counted(drawn.log_pi, common.generator(1))
@@ -530,7 +519,7 @@ class Posterior:
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D) for each row and class, as an array (row, class)."""
+        """log p(x | c, D), (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
         each = lambda family, *of: family.log_predictive(*of), self.statistics.about, data
         for _, found in stacks.each(self._stacks, n_rows, *each):
@@ -538,7 +527,7 @@ class Posterior:
         return total
 
     def require_proper(self) -> None:
-        """Raise :class:`ImproperError` if a feature's posterior is improper."""
+        """Raise :class:`ImproperError` if the posterior is improper."""
         if all(believed.proper().all() for _, believed in stacks.whole_parts(self.features)):
             return
         for name, believed in self.features.items():
@@ -552,9 +541,9 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log p(c, x_i | D without row i), (row, class), and the ``LeftOut`` of each sampled feature.
+        """Like :meth:`log_left_out`; also return the ``LeftOut`` of each sampled feature.
 
-        The result is exact for conjugate features. Prior scales computed from data still use row i.
+        Prior scales computed from data still use row i.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -565,9 +554,9 @@ class Posterior:
         return log_joint, sampled
 
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
-        """Leave-one-out log density of each sampled feature, by importance weights of its draws.
+        """Leave-one-out log density of each sampled feature, by importance weights.
 
-        With ``refit``, the posterior is sampled again without each row whose importance weights are unreliable.
+        With ``refit``, rows with unreliable weights are left out by sampling again.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -587,11 +576,11 @@ class Posterior:
         return total
 
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Turn ``log_predictive_features`` (row, class) of learned rows into leave-one-out values, in place.
+        """Turn log p(x | c, D) in ``total`` (row, class) into leave-one-out values, in place.
 
-        A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        ``point`` is given, the shared prior is learned from all rows.
+        If ``point`` is given, a prior shared by classes is still learned from all rows.
         """
+        # A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
         def left_out(family: Family, believed: Prior, x: Any, s: Statistic) -> tuple[Array, Array | float]:
@@ -615,7 +604,7 @@ class Posterior:
             return self.model.label.log_left_out(self.label, self.statistics.rows, codes, weight, point)[place]
 
     def log_evidence(self) -> Evidence:
-        """Log marginal likelihood of the learned rows, in total and by feature (Murphy, PML1, 4.6)."""
+        """Log marginal likelihood of the learned rows (Murphy, PML1, 4.6)."""
         self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate", apart=False)
         each = {}
         for name, family in self.model.features.items():
@@ -627,6 +616,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Draw classes of each row from p(c | x). ``uniform`` are uniform random numbers, (draw, row)."""
+    """Draw classes from p(c | x), by uniform random numbers (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

@@ -1,7 +1,4 @@
-"""An order of the rows of a table that depends only on their content.
-
-Folds and samples need one random number per row that does not depend on the order of the table.
-"""
+"""A random order of rows, for folds and samples, that depends only on their content."""
 
 from __future__ import annotations
 
@@ -20,28 +17,21 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.statistic import Column, Labels
 
 ROUNDS = 3
-"""Number of rounds in which the keys of cells and rows are refined."""
+"""Rounds of colour refinement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
     """Row keys that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of the number of rows with the cell's value in the column. In a numeric column, the hash
-    also includes the counts of smaller and of larger values; negating the column changes no hash. The key of a column
-    is the sum of the keys of its cells. The key of a row is the sum of the hashes of its cells and its label. The hash
-    of a cell combines the keys of the cell and its column. Each cell's key is updated with the sum of the keys of all
-    rows with the same value in the column. Keys of rows and of cells are recomputed alternately (colour refinement,
-    Weisfeiler and Leman 1968). Missing cells and columns with fewer than two distinct values are ignored. A row of
-    weight 2 counts as two rows.
+    The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
-        Equal rows have equal keys.
+        Equal rows have equal keys. Keys ignore the names of columns and levels, and the sign of numeric columns.
     ties : uint64 array (row,)
-        Hashes of the encoded rows, which break ties between equal keys. Rows with equal keys can differ only in the
-        names of columns or levels, or in the direction of a numeric column (x or -x).
+        Hashes of the encoded rows, which break ties between equal keys.
     """
 
     keys: Array
@@ -49,10 +39,10 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Create an ``Order`` of labelled rows from their encoded columns.
-
-        ``bags`` lists which positions of ``data`` are bags of words.
-        """
+        """Order labelled rows by their encoded columns; ``bags`` are positions of bags of words in ``data``."""
+        # The first key of a cell is a hash of the number of rows with its value and, in a numeric column, of how many
+        # values are smaller and larger. The key of a row is the sum of the hashes of its label and its known cells,
+        # each with its column. Each round adds the keys of all rows with the same value to the key of a cell.
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
@@ -84,28 +74,23 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the row keys choose the high end of a numeric column, rather than the low end. Negating ``x``
-        reverses the choice. Negating a column does not change the selected rows.
-        """
+        """Choose the high end (True) or the low end of a numeric column."""
+        # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """For each code, combine the keys of the rows with this code.
-
-        In ``codes`` (row,), -1 marks a missing cell.
-        """
+        """Hash the keys of all rows with each code; the code -1 is a missing cell."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order; return the position, weight and rank of each drawn row.
+        """Draw at most ``most`` rows in random order; return their positions, weights and ranks.
 
-        If all weights are whole numbers, a row of weight w counts as w rows of weight 1. Callers must treat rows of
-        equal rank alike: such rows differ at most in column names, level names or signs.
+        A row with a whole weight w counts as w rows. Callers must treat rows of equal rank alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -125,10 +110,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Positions and labels of all rows, or of a sample of size ``most``.
-
-        A row that is drawn several times appears once, with its number of draws as weight.
-        """
+        """Positions and labels of at most ``most`` rows; a row drawn twice has weight 2."""
         if labels.size <= most:
             return slice(0, len(labels)), labels
         rows, weight, _ = self.copies(labels, most, seed)
@@ -141,7 +123,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column: the rows of its known cells, their values as codes, and whether the values have an order."""
+    """For each column, yield the rows of known cells, their codes, and whether the codes have an order."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:
@@ -173,10 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry of ``sums``, hash two totals: of earlier and of later entries.
-
-    Swapping the two totals keeps the hash.
-    """
+    """For each entry, hash the totals of earlier and of later entries, in either order."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))
@@ -191,7 +170,8 @@ def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
 
 
 def times(weight: Array) -> Array:
-    """Weights as whole numbers, so that sums have no rounding error."""
+    """Weights in units of 2^-20, as integers."""
+    # Sums of integers do not depend on their order.
     return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
 
 
@@ -200,9 +180,9 @@ def _seed(seed: int) -> Array:
 
 
 def _mixed(x: Array) -> Array:
-    """A hash of each number, by splitmix64 (Steele, Lea and Flood 2014)."""
+    """Hash each number by splitmix64 (Steele, Lea and Flood 2014)."""
     return mixed(x + np.uint64(0x9E3779B97F4A7C15))
 
 
 mixed = trees.mixed.function
-"""The last step of this hash, which compiled loops also use. Here, as in sums of keys, arithmetic is modulo 2^64."""
+"""The last step of splitmix64, modulo 2^64."""

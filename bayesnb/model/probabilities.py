@@ -14,11 +14,11 @@ from bayesnb.priors import Array
 from bayesnb.wording import RefusedError
 
 NEAR = 2**16
-"""Size of a temporary array that fits into the second-level cache, in numbers."""
+"""Numbers that fit into the second-level cache."""
 
 
 class ImpossibleRowError(ValueError):
-    """A row has probability 0 under every class; ``rows`` are the positions of such rows.
+    """Some rows have probability 0 under every class; ``rows`` holds their positions.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """In an ``ImpossibleRowError``, convert row positions within a part to positions in the table."""
+    """Convert row positions in an ``ImpossibleRowError`` from a part to the whole table."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -50,7 +50,7 @@ def counted_in(rows: Array) -> Iterator[None]:
 
 
 def normalize(log_joint: Array, log: bool = True) -> Array:
-    """log p(c | x) from log p(c, x), with the class on the last axis; p(c | x) if ``log`` is false.
+    """Convert log p(c, x) (..., class) to log p(c | x), or to p(c | x) if ``log`` is false.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class Evidence:
     Parameters
     ----------
     label : float
-        log p(y): how well the class prior predicted the labels.
+        log p(y), from the class prior.
     features : {name: float}
         log p(x_f | y); their sum is log p(X | y).
 
@@ -130,7 +130,7 @@ class Evidence:
 
 
 class NoClosedFormError(RefusedError):
-    """A method needs a closed-form posterior, but a model from :func:`bayesnb.from_draws` has only draws.
+    """A method needs a closed-form posterior, but the model has only draws (:func:`bayesnb.from_draws`).
 
     Examples
     --------
@@ -157,7 +157,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """Return the error for the function named ``what``."""
+        """The error for the function ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,7 +1,6 @@
-"""Join features with equal specifications into one block of columns, or divide features into columns.
+"""Join features with equal specifications into one block of columns, or divide features into columns."""
 
-One call per feature takes up to five times longer than one call for all features of a block.
-"""
+# One call per feature takes up to five times longer than one call for all features of a block.
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from bayesnb.priors import Prior
 from bayesnb.statistics.statistic import Column, arrays_of, joined
 
 LARGEST = 2**24
-"""Largest number of cells of a stack, which bounds its memory."""
+"""Largest number of cells of a stack."""
 
 
 type Parts = Mapping[Any, Any]
-"""A part of each feature, by its name."""
+"""Parts, such as posteriors, by feature name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """One part for each feature. Parts of a stack stay joined until the first lookup.
+    """Parts by feature name, joined until the first lookup.
 
     The part of feature ``f`` is columns ``cuts[f]`` of ``joined[stack[f]]``.
     """
@@ -55,7 +54,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """The results of :func:`each`, by feature. ``like`` gives each feature's number of columns."""
+    """The results of :func:`each` by feature, with as many columns as in ``like``."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -75,7 +74,7 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications; ``known`` holds mappings such as {feature name: posterior}."""
+    """Features with equal specifications, and their ``known`` parts, such as priors and data."""
 
     family: Family
     names: Sequence[Any]
@@ -83,7 +82,8 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The joined parts of ``known``, created only once, because posteriors cache values."""
+        """The joined parts of ``known``."""
+        # They are created only once, because posteriors cache values.
         return _joined(self.names, self.known)
 
 
@@ -107,7 +107,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The type and settings of a family and its priors; ``None`` if the family cannot share a stack."""
+    """Type and settings of a family and its priors; None if it cannot share a stack."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -124,10 +124,9 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each stack, yield the names of its features and ``ask(family, *parts)``. ``parts`` has one part per mapping
-    in ``Stack.known``, then in ``given``. A part holds the features' values, concatenated along the column axis.
+    """For each stack, yield the names of its features and ``ask(family, *known, *given)``.
 
-    Stacks are smaller for larger ``n_rows``. ``naming`` adds the feature's name to errors.
+    The arguments of ``ask`` are joined by column. ``naming`` adds the feature's name to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):
@@ -147,7 +146,7 @@ def each[T](
 
 
 def shapes(part: Any) -> list[tuple[int, ...]]:
-    """Shapes of the arrays of a part; levels are an axis."""
+    """Shapes of the arrays of a part."""
     if isinstance(part, Coded):
         return [(*part.codes.shape, widest(part.levels))]
     return [v.shape for v in ([part] if hasattr(part, "shape") else arrays_of(part).values())]
@@ -155,7 +154,7 @@ def shapes(part: Any) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A column of a feature, treated as a separate feature; the whole feature if ``column`` is ``None``."""
+    """One column of a feature, or the whole feature if ``column`` is None."""
 
     feature: str
     column: int | None
@@ -163,5 +162,5 @@ class Piece:
     believed: Prior
 
     def of(self, x: Column) -> Column:
-        """Select the columns of this piece from the columns ``x`` of the feature."""
+        """Select the piece from the columns ``x``."""
         return x if self.column is None else columns_of(x, [self.column])

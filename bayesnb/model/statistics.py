@@ -19,11 +19,10 @@ type Data = Mapping[str, Any]
 
 
 def reliability_weights(weight: Any) -> Array:
-    """Convert survey or reliability weights to frequencies, (row,).
+    """Convert survey or reliability weights, which only compare rows, to frequencies, (row,).
 
-    A frequency of 2 means a row seen twice. Survey or reliability weights only state how important rows are relative to
-    each other. This function multiplies the weights by one number, so that their sum is the effective number of rows,
-    (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the weights of all rows together, before any row is learned.
+    The frequencies add up to the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the
+    weights of all rows together, before any row is learned.
 
     Raises
     ------
@@ -74,7 +73,7 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
 
 
 ROUNDING = 1e-10
-"""Rounding tolerance of sums over the same rows, relative to the largest sum of the feature."""
+"""Rounding tolerance of sums, relative to the largest sum of the feature."""
 
 
 def _numbers(s: Any) -> Array:
@@ -101,12 +100,14 @@ def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """The sufficient statistics of the whole model; ``a + b`` pools, ``a - b`` removes, ``a * 0.9`` discounts rows.
+    """The sufficient statistics of the whole model.
+
+    ``a + b`` adds rows, ``a - b`` removes rows, and ``a * 0.9`` multiplies their weights.
 
     Parameters
     ----------
     labels : tuple
-        Class labels, in the order of the class axis. ``a + b`` has the classes of both.
+        Class labels, in the order of the class axis.
     rows : array (class,)
         Total weight of each class.
     features : {name: Statistic}
@@ -129,7 +130,7 @@ class Statistics:
 
     @property
     def effective_rows(self) -> float:
-        """(Σ w)² / Σ w², the number of equally weighted rows with the same information (Kish 1965); NaN if unknown."""
+        """The effective number of rows, (Σ w)² / Σ w² (Kish 1965); NaN if unknown."""
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
@@ -137,7 +138,7 @@ class Statistics:
         return about(f"feature {name!r}", self.labels, self.features[name])
 
     def reindexed(self, labels: Sequence[Any]) -> Statistics:
-        """The statistics for another list of classes; a new class has no rows."""
+        """The statistics for other classes; a new class has no rows."""
         if tuple(labels) == self.labels:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
@@ -181,7 +182,7 @@ class Statistics:
         return True
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other``, if ``other`` was learned from some of the rows of ``self``.
+        """``self - other``, checked.
 
         Raises
         ------

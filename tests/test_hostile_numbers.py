@@ -152,6 +152,25 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
         assert s.n[c, j] == weight[own].sum()
 
 
+@both_roads
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 1.0, 3.0]])
+def test_columns_with_any_ratio_of_mean_to_spread_keep_mean_and_scatter_exact_beside_each_other(weights: list[float]):
+    rng = default_rng(4)
+    x = 10.0 ** np.arange(-2, 12) + rng.standard_normal((300, 14))
+    codes, weight = rng.integers(0, 3, 300), rng.choice(weights, 300)
+    codes[:5] = 3, 3, 3, 3, 4
+    x[:4] = x[0]
+    if len(weights) > 1:
+        x[rng.random(x.shape) < 0.1] = np.nan
+    s = Moments.of(x, Labels(codes, weight, 5))
+    assert not s.scatter[3:].any(), "equal values have no scatter"
+    for c, j in itertools.product(range(3), range(14)):
+        own = (codes == c) & ~np.isnan(x[:, j])
+        mean, scatter = exact_moments(x[own, j], weight[own])
+        assert abs(Fraction(s.mean[c, j]) + Fraction(s.centre.low[c, j]) - mean) <= Fraction(1e-15)
+        assert relative_error(s.scatter[c, j], scatter) <= 5e-15
+
+
 @pytest.mark.parametrize("weight", [1e-300, 5e-305, 1e-308])
 def test_rows_of_a_tiny_weight_keep_their_mean_and_scatter(weight: float):
     # One divided by such a weight is not a float. EM gives a class such a weight if no row can be of it.

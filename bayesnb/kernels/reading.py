@@ -123,6 +123,14 @@ def whole(x: Array) -> Whole | None:
 def _seen(x: Array) -> tuple[Array, int]:
     """Per column, a number whose bit v is set if the value v (below 64) occurs; and the bitwise OR of all values."""
     bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
+    if x.shape[1] == 1:
+        # The bits of a single column stay in a register.
+        own = np.int64(0)
+        for v in x[:, 0]:
+            joined |= v
+            own |= np.int64(1) << (v & 63)
+        bits[0] = own
+        return bits, joined
     for i in range(len(x)):
         for j in range(x.shape[1]):
             joined |= x[i, j]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from operator import iadd
 from typing import Any
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
-from bayesnb.kernels.two_floats import rounded_once, two_product, two_sum
+from bayesnb.kernels.two_floats import TwoFloat, rounded_once, two_product, two_sum
 
 WIDE = 16
 """From this number on, columns are padded to a multiple of eight, which are added at once."""
@@ -138,15 +137,16 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 # Each sum of moments is carried as two floats: the second collects the rounding errors of the first (Ogita, Rump, Oishi
 # 2005). So the squares of ordinary rows keep their digits next to a row 1e9 spreads away, which may be unlearned later.
-# Values are summed as differences from one value of the class, so that the location costs no precision, and equal
-# values have sums of exactly 0.
+# Sums of differences from one value of the class lose no digits by the location, and are exactly 0 for equal values.
+# They take a third longer than sums of the values.
 
 
-def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """Yield an array (class, 8, column) per block of rows: sums of weights and deviations from a value v.
+def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
+    """Sums of weights and deviations from a value v for each block of rows, (block, class, 8, column).
 
     The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
-    rounding error; and the weight of the values other than 0. NaN adds nothing.
+    rounding error; and the weight of the values other than 0. NaN adds nothing. If ``centred``, v is the first value of
+    the class in the block, otherwise 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
@@ -154,16 +154,16 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     def part(cut: slice) -> Array:
         rows = blocks.contiguous(x[cut], float), blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
         if not compiled:
-            return _moments_in_numpy(*rows, n)
-        near = _first_values(*rows, n)
+            return _moments_in_numpy(*rows, n, centred)
+        near = _first_values(*rows, n) if centred else None
         # Where a gap is among the first rows, the quicker loop would only find NaN.
         full = (rows[2] == 1).all() and not np.isnan(rows[0][:64]).any()
-        if full and not np.isnan(found := _moments(*rows[:2], None, near)).any():
+        if full and not np.isnan(found := _moments(*rows[:2], None, near, n)).any():
             return found
-        return _moments(*rows, near)
+        return _moments(*rows, near, n)
 
     parts = blocks.cuts(len(x), x.shape[1], 16 * n)
-    return blocks.each(part, parts) if compiled else map(part, parts)
+    return np.stack([*(blocks.each(part, parts) if compiled else map(part, parts))])
 
 
 _two_sum = loop(two_sum)
@@ -190,15 +190,16 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 
 @loop
-def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
-    """The sums of :func:`moments` for one block of rows, with v = ``near`` (class, column).
+def _moments(x: Array, codes: Array, weight: Array | None, near: Array | None, n_classes: int) -> Array:
+    """The sums of :func:`moments` for one block of rows, with v = ``near`` (class, column), or 0 if it is ``None``.
 
     If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
-    found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
-    found[:, 2, :columns] = near
+    found = np.zeros((n_classes, 8, columns if columns < WIDE else -(-columns // 8) * 8))
+    if near is not None:
+        found[:, 2, :columns] = near
     line = np.zeros(found.shape[2])
     for i in range(len(x)):
         n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]
@@ -208,31 +209,34 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
             line[j] = x[i, j]
         for j in range(len(line)):
             v, w = line[j], 1.0
-            if weight is None:
-                away, low = _two_sum(v, -centre[j])
-                pull, pull_low = away, low
+            known = v == v
+            if near is None:
+                away, low = v if weight is None or known else 0.0, 0.0
             else:
-                known = v == v
+                away, low = _two_sum(v if weight is None or known else centre[j], -centre[j])
+            pull, pull_low = away, low
+            if weight is not None:
                 w = weight[i] if known else 0.0
-                away, low = _two_sum(v if known else centre[j], -centre[j])
                 pull = w * away
                 pull_low = rounded_once(w, away, -pull) + w * low
                 n[j], error = _two_sum(n[j], w)
                 n_rest[j] += error
             square = pull * away
-            rest = rounded_once(pull, away, -square) + (pull * low + pull_low * away)
+            rest = rounded_once(pull, away, -square)
+            if near is not None or weight is not None:
+                rest += pull * low + pull_low * away
             first[j], error = _two_sum(first[j], pull)
             first_rest[j] += error + pull_low
             second[j], error = _two_sum(second[j], square)
             second_rest[j] += error + rest
             nonzero[j] += w if v != 0.0 else 0.0
     if weight is None:
-        for c in range(len(near)):
+        for c in range(n_classes):
             found[c, 0] = found[c, 0, 0]
     return found[:, :, :columns]
 
 
-def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
+def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
     """Equal to :func:`_moments` bit for bit, because both add row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
@@ -245,23 +249,20 @@ def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
         weights = np.where(there, weight[row], 0.0)
         # Few columns at once, so that temporary arrays stay in the cache.
         for columns in blocks.slices(x.shape[1], max(1, blocks.SMALL // row.size)):
-            sums = _cumulated(x.T[columns][:, row], weights)
+            sums = _cumulated(x.T[columns][:, row], weights, centred)
             found[own, :, columns] = np.moveaxis(sums, -1, 0)
     return found
 
 
-def _cumulated(x: Array, weight: Array) -> Array:
-    w = np.where(np.isnan(x), 0.0, weight)
-    near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
+def _cumulated(x: Array, weight: Array, centred: bool) -> Array:
+    w, near = np.where(np.isnan(x), 0.0, weight), np.zeros((*x.shape[:-1], 1))
+    if centred:
+        near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
     away, low = two_sum(np.where(np.isnan(x), near, x), -near)
     pull, pull_low = two_product(w, away)
     pull_low += w * low
     square, rest = two_product(pull, away)
     rest += pull * low + pull_low * away
-    last = []
-    for each, below in ((w, 0.0), (pull, pull_low), (square, rest)):
-        total = np.cumsum(each, axis=-1)
-        _, error = two_sum(np.concatenate([np.zeros_like(near), total[..., :-1]], axis=-1), each)
-        last += [total[..., -1], np.cumsum(error + below, axis=-1)[..., -1]]
+    last = [part for sums in ((w, 0.0), (pull, pull_low), (square, rest)) for part in TwoFloat(*sums).sum(-1)]
     nonzero = np.cumsum(np.where(x != 0, w, 0.0), axis=-1)[..., -1]
     return np.stack([*last[:2], near[..., 0], *last[2:], nonzero])

@@ -65,6 +65,13 @@ class TwoFloat(NamedTuple):
         rest = (self.high - product) - error + (self.low - ratio * other.low)
         return TwoFloat(*two_sum(ratio, rest / other.high))
 
+    def sum(self, axis: int) -> TwoFloat:
+        """The sum, added in order; the low-order part collects all rounding errors."""
+        total, zero = np.cumsum(self.high, axis), np.zeros_like(self.high.take([0], axis))
+        before = np.concatenate([zero, total.take(range(self.high.shape[axis] - 1), axis)], axis)
+        _, errors = two_sum(before, self.high)
+        return TwoFloat(total.take(-1, axis), np.cumsum(errors + self.low, axis).take(-1, axis))
+
     def at(self, cell: object) -> TwoFloat:
         return TwoFloat(self.high[cell], self.low[cell])
 

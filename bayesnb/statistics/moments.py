@@ -33,6 +33,9 @@ from bayesnb.statistics.statistic import Labels, Statistic, UnlearnedError, firs
 ROUNDING = 2.0**-102
 """Bound of the rounding error of a two-float step, relative to its largest number."""
 
+SHARED = 2.0**-24
+"""Smallest ratio of a scatter about the mean to a scatter about 0 that is computed from sums of the values."""
+
 KEPT = 1e-9
 """Largest accepted relative rounding error of a scatter when rows are unlearned."""
 
@@ -191,7 +194,23 @@ class Moments(Centred):
         """Moments of a dense or sparse table."""
         if sparse.issparse(x):
             return cls._of_stored(x, members)
-        parts = np.concatenate([*sums.moments(x, members.codes, members.weight, members.n)])
+        found = np.moveaxis(sums.moments(x, members.codes, members.weight, members.n, centred=False), 2, 0)
+        n, one, two = (TwoFloat(found[k], found[k + 1]).sum(0) for k in (0, 3, 5))
+        made = cls.about(n, np.zeros_like(one.high), one, two, found[-1].sum(0))
+        # Sums of values lose the digits that values of a class share, which are few unless the values are nearly equal.
+        near = made.scatter < SHARED * two.high
+        if not near.any():
+            return made
+        rows, columns = near.any(1)[members.codes], near.any(0)
+        again, both = cls._about_first(x[rows][:, columns], members[rows]), {}
+        for name, array in made.arrays().items():
+            both[name] = np.array(array)
+            both[name][near] = getattr(again, name)[near[:, columns]]
+        return cls(**both)
+
+    @classmethod
+    def _about_first(cls, x: Array, members: Labels) -> Moments:
+        parts = np.concatenate([*sums.moments(x, members.codes, members.weight, members.n, centred=True)])
         n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(parts, 1, 0)
         about_v = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
         return cls.about(TwoFloat(n, n_rest), v, *about_v, nonzero).joined(members.n)

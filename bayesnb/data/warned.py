@@ -361,8 +361,10 @@ def warn_of_target(table: Table, target: Target, soft: bool) -> None:
     # Of k columns that equal y with probability 0.7 in each row, one equals it in n rows with probability k 0.7ⁿ.
     if table.sparse or len(target.classes) < 2 or not target.complete or len(table.names) * 0.7 ** len(target) > 0.001:
         return
-    labels = target.classes[target.codes[:FIRST]].tolist()
-    for name in table.names:
+    labels, names = target.classes[target.codes[:FIRST]], table.names
+    if table.numeric and labels.dtype.kind in "biuf":
+        names = [names[k] for k in np.flatnonzero((table.source[:FIRST] == labels[:, None]).all(axis=0))]
+    for name in names:
         cells = table.column(name).values
         if all(cell is not pd.NA and cell == label for cell, label in zip(cells[:FIRST], labels, strict=True)) and (
             np.array_equal(np.asarray(cells, object), target.classes[target.codes].astype(object))

@@ -95,12 +95,7 @@ GOOD_K = 0.7
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
     """Pareto-smoothed importance weights of posterior draws, to leave out each cell.
 
-    Parameters
-    ----------
-    log_likelihood : array (draw, cell)
-    weight : array (cell,)
-        Row weight of each cell.
-    chains : int
+    ``weight`` (cell,) holds the row weight of each cell.
 
     Returns
     -------

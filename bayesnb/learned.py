@@ -28,26 +28,13 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows. ``a + b`` joins the rows of two tables; ``a * 0.9`` multiplies row weights.
-
-    Parameters
-    ----------
-    schema : Schema
-    statistics : Statistics
-        The sufficient statistics of naive Bayes.
-    classes : array (class,)
-        Classes that have, or once had, rows.
-    declared : tuple
-        Classes that exist even without rows, because they were named.
-    counts : DependenceStatistics
-        Counts for the dependence; empty without a dependence.
-    """
+    """Everything learned from some rows. ``a + b`` joins the rows of two tables; ``a * 0.9`` multiplies row weights."""
 
     schema: Schema
     statistics: Statistics
-    classes: Array
-    declared: tuple[Any, ...]
-    counts: DependenceStatistics
+    classes: Array  # also classes whose rows were all forgotten
+    declared: tuple[Any, ...]  # classes that exist even without rows
+    counts: DependenceStatistics  # empty without a dependence
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
@@ -142,18 +129,9 @@ def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build the classifier from ``learned``.
+    """Build the classifier from ``learned``, with target, EM result and exponents of the classifier ``before``.
 
-    Parameters
-    ----------
-    settings : EstimatorParameters
-    before : Classifier or None
-        The earlier classifier, whose target, EM result and exponents are kept.
-    learned : Learned
-    draws : {feature: Draws}, optional
-        Draws of features that are not sampled again.
-    others
-        Further fields of the classifier.
+    Features with ``draws`` are not sampled again. ``others`` are further fields of the classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

@@ -36,7 +36,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         True classes.
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
-        int, a clone of ``clf`` is fitted. With None, ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
+        int, clones of ``clf`` are fitted. With None, ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     TypeError
         If the classifier has no ``predict_proba``.
     ValueError
-        If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if the folds
-        outnumber a class's rows. If "loo" is used with a classifier other than BayesianNB or with a ``dependence`` that
-        has exponents. Classifiers from ``with_class_prior`` require ``cv=None``.
+        If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if a class has
+        fewer rows than there are folds. Also if "loo" is used with a classifier other than BayesianNB or with
+        exponents, or if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -84,7 +84,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, the model's expected scores, and the scores of predicting class frequencies.
+    """Scores with intervals, beside the scores that the model expects and the scores of the class frequencies.
 
     Parameters
     ----------
@@ -173,32 +173,32 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """The class probabilities of held-out rows, (row, class), and the position of each row's class."""
+    """Class probabilities of held-out rows, (row, class), and the codes of their true classes."""
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     return np.exp(log_proba_of(log_joint)), codes
 
 
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
-    """Compare and rank classifiers on the same held-out rows, in the layout of ``arviz.compare``.
+    """Rank classifiers on the same held-out rows, in the layout of ``arviz.compare``.
 
     Parameters
     ----------
     estimators : {name: classifier}
     X, y, cv
-        As in :func:`evaluate`; all estimators have the same folds.
+        As in :func:`evaluate`.
 
     Returns
     -------
     DataFrame (estimator, ...)
-        ``rank`` is 0 for the best estimator. ``log_score`` is Σ_i log p(true class of row i) in nats, and ``se`` is its
-        standard error. ``difference`` is the best log score minus the estimator's log score, and ``se_difference`` is
-        the standard error of the paired differences, √(n var). ``accuracy``, ``brier`` and ``ece`` are as in
-        :func:`scores`. The log score is -inf if a classifier gives probability 0 to a true class.
+        ``rank`` is 0 for the best estimator. ``log_score`` is Σ log p(true class) over the rows, in nats, and ``se`` is
+        the standard error. ``difference`` is the best log score minus the estimator's log score, and ``se_difference``
+        is the standard error from paired rows. ``accuracy``, ``brier`` and ``ece`` are as in :func:`scores`. A
+        classifier that gives probability 0 to a true class has the log score -inf.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`; the message names the estimator. An empty ``estimators`` also raises TypeError.
+        As :func:`evaluate`; the message names the estimator.
 
     References
     ----------

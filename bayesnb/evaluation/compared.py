@@ -21,42 +21,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST = 0.0005
-"""Smallest improvement in log loss, in nats per row, for which another line is recommended."""
+"""Smallest improvement in log loss, in nats per row, for which another model is recommended."""
 
 SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
-"""The scores of a table or picture of a comparison, and their titles."""
+"""The scores in a table or plot, and their titles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Naive Bayes under each estimate, and models with dependence, compared on the same held-out rows.
+    """Naive Bayes under each estimate, and models with dependence, compared on the same held-out rows."""
 
-    ``table`` is the result of :func:`compare_estimates`. The keys of ``how``, ``answers`` and ``absent`` are the row
-    names of ``table``. ``how`` describes how rows were held out. ``answers`` holds log p(c, x), (row, class).
-    ``absent`` holds the error of each model that failed. ``prob`` is the probability of the intervals. ``default`` is
-    recommended unless another model is clearly better. ``scored`` are the positions of the scored rows.
-    """
-
-    table: pd.DataFrame
-    how: Mapping[Any, HeldOut]
-    answers: Mapping[Any, Array]
-    absent: Mapping[Any, Exception]
+    table: pd.DataFrame  # the result of compare_estimates
+    how: Mapping[Any, HeldOut]  # how the rows were held out, by model
+    answers: Mapping[Any, Array]  # log p(c, x), (row, class), by model
+    absent: Mapping[Any, Exception]  # the error of each model that failed
     codes: Array
     classes: Array
-    prob: float
-    default: Any
-    scored: Array | None = None
+    prob: float  # of the intervals
+    default: Any  # the model to recommend unless another is clearly better
+    scored: Array | None = None  # positions of the scored rows
 
     @property
     def most_surprising(self) -> int:
-        """The position of the held-out row whose true class is least probable under naive Bayes."""
+        """The position of the row whose true class is least probable under naive Bayes."""
         # Plug-ins give probability 0 to the classes of many rows, and the first of these is no more surprising.
         answer = self.answers.get("predictive", next(iter(self.answers.values())))
         row = int(own(log_proba_of(answer), self.codes).argmin())
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of the estimate or dependence ``name`` (default: the recommended model)."""
+        """The scorecard of the model ``name``; by default of the recommended model."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
@@ -66,17 +60,16 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The estimates and dependences whose log loss exceeds the minimum by more than two standard errors."""
+        """The models whose log loss exceeds the minimum by more than two standard errors."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
     @property
     def recommended(self) -> Any:
-        """The best of the estimates and dependences that are clearly better than the default; if there are none, the
-        default.
+        """The best model that is clearly better than the default, or the default.
 
-        Clearly better means a log loss that is smaller by more than two standard errors, and by at least 0.0005 nats
-        per row. A plug-in with infinite regret is never recommended, unless it is the default.
+        A clearly better model has a log loss that is smaller by more than two standard errors, and by at least 0.0005
+        nats per row. No plug-in with infinite regret is recommended, except the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:
@@ -98,7 +91,7 @@ class Comparison:
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A plug-in's excess log loss over full Bayes: observed on held-out rows, and expected under the model."""
+        """A sentence about a plug-in's log loss, compared with full Bayes."""
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
         way = "higher" if gap > 0 else "lower"
@@ -136,7 +129,7 @@ class Comparison:
 
     @property
     def finding(self) -> Message:
-        """The scores of the recommended model, and the reason for the recommendation."""
+        """The recommendation, and the scores of the recommended model."""
         return Message("{recommendation} {scores}", scores=self.card().finding, recommendation=self.recommendation)
 
     @property
@@ -144,14 +137,14 @@ class Comparison:
         return str(self.finding)
 
     def to_frame(self) -> pd.DataFrame:
-        """The results as a flat frame for publication, one row per estimate or dependence.
+        """The results as a flat frame, one row per model.
 
         Returns
         -------
         DataFrame (estimate, ...)
-            ``log_loss``, ``brier`` and ``accuracy``, each with an interval of probability ``attrs["prob"]``, from
-            ``…_lower`` to ``…_upper``. ``difference``, ``se_difference`` and ``regret`` are as in
-            :func:`compare_estimates`. ``impossible`` is the number of held-out rows with probability 0 in every class.
+            ``log_loss``, ``brier`` and ``accuracy``, each with an interval from ``…_lower`` to ``…_upper`` of the
+            probability ``attrs["prob"]``. ``difference``, ``se_difference`` and ``regret`` are as in
+            :func:`compare_estimates`. ``impossible`` is the number of held-out rows whose true class has probability 0.
 
         Examples
         --------
@@ -207,7 +200,7 @@ class Comparison:
         )
 
     def to_latex(self) -> str:
-        r"""The table as LaTeX, for the package booktabs, with a caption that explains the columns.
+        r"""The table as LaTeX (package booktabs), with a caption that explains the columns.
 
         Examples
         --------
@@ -235,7 +228,7 @@ class Comparison:
     def plot(self) -> Figure:
         """Plot log loss, Brier score and accuracy per model, with intervals; the recommended model is orange.
 
-        An arrow to the right marks an infinite log loss.
+        An arrow marks an infinite log loss.
         """
         from matplotlib.figure import Figure
 
@@ -275,7 +268,7 @@ def _cure(name: Any) -> Cure:
 def table_of(
     names: Iterable[Any], answers: Mapping[Any, Array], codes: Array, prob: float, notes: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """The table of :func:`compare_estimates`."""
+    """The table of a comparison."""
     lines = {name: _one(name, answers, codes, prob) if name in answers else {} for name in names}
     found = pd.DataFrame({name: line | {"note": notes.get(name, "")} for name, line in lines.items()}).T
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}
@@ -309,5 +302,5 @@ def minus(a: Any, b: Any) -> Array:
 
 
 def standard_error(terms: Array) -> float:
-    """The standard error of a sum over rows, √(n var); infinite if a term is infinite."""
+    """The standard error of a sum over rows; infinite if a term is infinite."""
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf

@@ -1,4 +1,4 @@
-"""Compare the four estimates of one naive Bayes model, and models with exponents and pairs."""
+"""Compare the four estimates of naive Bayes, and models with dependence."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
-"""Largest number of rows to score by default, drawn at random. The sd of the accuracy is then below 0.004."""
+"""Largest number of scored rows, for which the accuracy has a standard error below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
-"""Number of rows from which a dependence is scored by two folds, because exponents learn from half of them at most."""
+"""Number of rows from which a dependence is scored by two folds, because exponents use at most half of these rows."""
 
 AVERAGES = [name for name, spec in NAMED.items() if spec.average]
 
@@ -56,12 +56,11 @@ def compare_estimates(
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates. Dependences are scored by 5-fold cross-validation, or 2-fold with
-        65,536 rows or more. If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored
-        rows. With up to 600 rows, "auto" and "auto-counts" learn model weights from held-out rows, and are scored on
-        these rows.
+        The dependences to compare with the estimates, by 5-fold cross-validation, or 2-fold with 65,536 rows or more.
+        If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored rows. With up to 600
+        rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn their model weights.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. Unscored rows are learned too.
+        Score at most this number of rows, drawn at random. Unscored rows are learned, too.
     random_state : int
         Seed of the random draw of rows.
 
@@ -69,9 +68,10 @@ def compare_estimates(
     -------
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
-        ``difference``, the mean log loss minus the smallest mean log loss, and its standard error ``se_difference``
-        from paired rows; ``from_predictive``, the largest difference from full Bayes in any class probability;
-        ``regret``, the regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
+        ``difference``, the mean log loss minus the smallest mean log loss, and ``se_difference``, its standard error
+        from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes;
+        ``regret``, the regret of a plug-in, in nats per row; ``note``, why a model has no scores, or is scored in
+        another way.
 
     Examples
     --------
@@ -99,8 +99,7 @@ def comparison(
     dependence: Sequence[DependenceName] = ("weighted", "pairwise"), rows: int | None = MOST_SCORED,
     random_state: int = 0, prob: float | None = None, default: Any = None,
 ) -> Comparison:  # fmt: skip
-    """Compare as :func:`compare_estimates` does. :meth:`Comparison.card` then gives the scorecard of any estimate or
-    dependence.
+    """The comparison behind :func:`compare_estimates`, with a scorecard of each model (:meth:`Comparison.card`).
 
     Parameters
     ----------
@@ -109,8 +108,7 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The recommended estimate or dependence if no other is clearly better; by default, the setting of ``clf``, or
-        "predictive".
+        The estimate or dependence to recommend if no other is clearly better; by default the setting of ``clf``.
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)
@@ -177,7 +175,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x) of an averaged model; ``None`` if some rows were not held out."""
+    """Log p(c | x) of an averaged model for its own held-out rows; None unless all rows were held out."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -1,4 +1,4 @@
-"""The folds of a table: classifiers, their held-out rows, and their predictions for these rows."""
+"""The folds of a table."""
 
 from __future__ import annotations
 
@@ -30,28 +30,24 @@ from bayesnb.wording import warn
 type Folds = Literal["loo"] | int | None
 
 SEED = 2
-"""Seed of the numbers by which rows are dealt to folds."""
+"""Seed of the assignment of rows to folds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, the positions of its held-out rows, and a function that predicts these rows.
-
-    ``ask`` returns log p(c, x) of the held-out rows, (row, class), up to a constant per row.
-    """
+    """A classifier, the positions of its held-out rows, and a function that predicts the held-out rows."""
 
     fitted: Any
     rows: Any
-    ask: Callable[[Any], Array]
+    ask: Callable[[Any], Array]  # returns log p(c, x), (row, class), up to a constant per row
 
 
 def folds_of(
     clf: Any, X: Any, y: Any, cv: Folds | Literal["once"] | Array, scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
-    """The folds of a table, and the true classes of the scored rows. Each scored row is in one fold.
+    """The folds of a table, and the true classes of the scored rows.
 
-    ``clf`` may also be the parameters of an estimator. ``cv="once"`` makes one fold, which holds out all scored rows.
-    An array ``cv``, (row,), holds the fold of each row.
+    ``cv="once"`` makes one fold, which holds out all scored rows. An array ``cv`` (row,) holds the fold of each row.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -125,9 +121,9 @@ def folds_of(
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
-    """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
+    """log p(c, x) of held-out rows, (row, class), and the codes of their true classes.
 
-    Each fold predicts with ``of(fitted)``, where ``fitted`` is the fold's classifier.
+    ``of`` changes the classifier of each fold before it predicts.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
@@ -138,7 +134,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows; raises an error if a label is missing."""
+    """The labels of ``n`` rows, none of which may be missing."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
@@ -151,12 +147,12 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """If a fitted model has an unknown class, labels that were not learned become this class."""
+    """Replace labels that were not learned by the unknown class, if there is one."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
 def _on_new_rows(clf: Any) -> str:
-    """A hint for scoring new rows if the classifier is fitted; otherwise no text."""
+    """A hint for scoring new rows with a fitted classifier."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -185,7 +181,7 @@ def rows_at(X: Any, rows: Array) -> Any:
 
 
 def log_joint_of(clf: Any, X: Any) -> Array:
-    """log p(c, x), up to a constant per row, from the most precise method that the classifier has."""
+    """log p(c, x), up to a constant per row, by the classifier's most precise method."""
     with np.errstate(divide="ignore"), warnings.catch_warnings():
         # A rare level is often absent from the rows that a fold learns.
         warnings.simplefilter("ignore", UnseenLevelWarning)
@@ -208,11 +204,7 @@ def at_rows(target: Target, rows: Array) -> Target:
 
 
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
-    """Sorted positions of the rows to learn and of the rows to score, for each fold.
-
-    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells. Data that
-    BayesianNB cannot read, such as images, are split by position.
-    """
+    """For each fold, yield the sorted positions of the rows to learn and of the rows to score."""
     codes = target.codes
     if isinstance(cv, np.ndarray):
         for fold in np.unique(cv):
@@ -235,7 +227,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def require_folds(target: Target, cv: Any, hint: str = "") -> None:
-    """Raise ``ValueError`` unless ``cv`` is "loo" or an integer from 2 to the size of the smallest class."""
+    """Raise an error unless ``cv`` is "loo" or a number of folds that every class can fill."""
     if isinstance(cv, str) and cv == "loo":
         return
     if not isinstance(cv, Integral) or isinstance(cv, bool):
@@ -251,7 +243,9 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """Each row's fold, (row,), determined by one random number per row."""
+    """Each row's fold, (row,). Every fold has the same share of each class."""
+    # Rows are assigned to folds by a hash of their cells. Data that BayesianNB cannot read, such as images, are
+    # assigned by position.
     size = np.bincount(codes)
     members = [codes == c for c in range(len(size))]
     try:
@@ -268,5 +262,5 @@ def _dealt(X: Any, codes: Array, n: int) -> Array:
 
 
 def few_folds(codes: Array) -> int:
-    """Five folds; fewer if the smallest class has fewer rows, but at least two."""
+    """The number of rows of the smallest class, but at least 2 and at most 5."""
     return max(2, min(5, int(np.bincount(codes).min())))

@@ -1,8 +1,4 @@
-"""Compare a method's uncertainty about class probabilities with the exact uncertainty.
-
-On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior, so p(c |
-x, θ) and its exact posterior, given the table and the row, are known.
-"""
+"""Compare a method's uncertainty about class probabilities with the exact uncertainty, on simulated tables."""
 
 from __future__ import annotations
 
@@ -26,13 +22,10 @@ from bayesnb.priors import Beta, Dirichlet, NormalGamma
 from bayesnb.progress import Progress
 
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
-"""A function (X, y, asked, rng) that fits X and y, with classes 0 and 1, and predicts the rows ``asked``.
-
-It returns draws of p(1 | row), (draw, row), or ends of intervals, (row, 2).
-"""
+"""A method (X, y, asked, rng), described at :func:`yardstick`."""
 
 DRAWS = 400
-"""Largest number of draws of a distribution; more are thinned."""
+"""Largest number of draws; more draws are thinned."""
 
 GRID = (np.arange(DRAWS) + 0.5) / DRAWS
 """Probabilities at which the quantiles of two distributions are compared."""
@@ -47,9 +40,9 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        An invertible function that transforms drawn rows (for example repeats columns) before methods see them.
+        Invertible transformation of rows before methods see the rows, such as a repetition of columns.
     true : bool
-        Whether the naive Bayes assumption holds for the transformed rows.
+        Whether naive Bayes is correct for the transformed rows.
     """
 
     features: Mapping[str, Any]
@@ -57,12 +50,12 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables. Its posterior is exact for rows before ``seen`` transforms them."""
+        """The model that generates the tables, before ``seen`` transforms their rows."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
 def repeated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add two copies of each column, so that columns are dependent given the class."""
+    """Add two copies of each column."""
     return pd.concat([rows, rows.add_suffix(" again"), rows.add_suffix(" once more")], axis=1)
 
 
@@ -84,9 +77,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(class 1 | row, θ) from a BayesianNB with ``parameters``. If possible, θ is drawn given the table and
-    the row.
-    """
+    """Draws of p(1 | row, θ) from a BayesianNB with ``parameters``."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
@@ -96,7 +87,7 @@ def ours(**parameters: Any) -> Method:
 
 
 def bootstrap(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier that is refitted to rows drawn with replacement (Efron 1979)."""
+    """A scikit-learn classifier, refitted to rows drawn with replacement (Efron 1979)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         (x, new), found = _as_numbers(X, asked), []
@@ -110,7 +101,7 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier fitted with several seeds (deep ensembles, Lakshminarayanan et al. 2017)."""
+    """A scikit-learn classifier, fitted with several seeds (deep ensembles, Lakshminarayanan et al. 2017)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         x, new = _as_numbers(X, asked)
@@ -120,7 +111,7 @@ def members(classifier: Any, times: int = 100) -> Method:
 
 
 def laplace(C: float = 1.0) -> Method:
-    """Logistic regression, whose posterior is approximated by a Normal (MacKay 1992 and Bishop 2006, 4.5)."""
+    """Logistic regression with a normal approximation of its posterior (MacKay 1992; Bishop 2006, 4.5)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from scipy.special import expit
@@ -142,7 +133,7 @@ def laplace(C: float = 1.0) -> Method:
 
 
 def venn_abers(classifier: Any) -> Method:
-    """The two probabilities of inductive Venn-Abers prediction (Vovk and Petej 2014), as the ends of an interval."""
+    """The interval of inductive Venn-Abers prediction (Vovk and Petej 2014)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from sklearn.isotonic import isotonic_regression
@@ -187,37 +178,36 @@ def yardstick(
     prob: float | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Use simulated tables to score how well methods quantify the uncertainty of class probabilities.
+    """Score how well methods quantify the uncertainty of class probabilities, on simulated tables.
 
     Parameters
     ----------
     methods : function or {name: function}
         A method is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and predicts the rows
-        ``asked``. The method returns draws of p(1 | row) as an array (draw, row), or interval ends as an array (row,
-        2). At most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``,
+        ``asked``. Methods return draws of p(1 | row) as an array (draw, row), or interval ends as an array (row, 2). At
+        most 400 draws are used. ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``,
         ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
-        ``WORLDS`` by default: three in which naive Bayes holds, and three in which it does not.
+        ``WORLDS`` by default: naive Bayes is correct in three of them, and wrong in three.
     tables : int
-        Number of tables drawn from each world.
+        Number of tables per world.
     rows, asked : int
-        Numbers of learned rows and of predicted rows per table.
+        Learned rows and predicted rows per table.
     prob : float, optional
-        The probability of intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
 
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``, ``width``, ``crps`` and ``distance``, each with its standard error over tables (``se_…``). The
-        other columns are ``level``, ``draws``, ``seconds`` and ``true`` (whether naive Bayes is correct for the
-        tables). See ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" returns draws from the exact
-        posterior.
+        ``coverage``, ``width``, ``crps`` and ``distance``, each with its standard error over tables (``se_…``);
+        ``level``, ``draws``, ``seconds`` and ``true`` (whether naive Bayes is correct). See
+        ``docs/how-to/is-your-uncertainty-right.md``. The method "exact" draws from the exact posterior.
 
     Raises
     ------
     ValueError
-        If a method returns an array of the wrong shape, or fewer than two draws; the error names the method.
+        If a method returns an array of the wrong shape, or fewer than two draws.
 
     Examples
     --------
@@ -259,15 +249,13 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table and rows to predict, with the true p(1 | row, θ) of these rows. ``exact`` holds three samples, each
-    (draw, row), of the exact posterior of p(1 | row, θ).
-    """
+    """A simulated table, and rows to predict."""
 
     X: pd.DataFrame
     y: Array
     asked: pd.DataFrame
-    truth: Array
-    exact: tuple[Array, Array, Array]
+    truth: Array  # p(1 | row, θ) of the rows to predict
+    exact: tuple[Array, Array, Array]  # three samples (draw, row) of the exact posterior of p(1 | row, θ)
 
 
 def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTable:
@@ -293,12 +281,10 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """Scores for one table. ``law`` holds draws (draw, row) or interval endpoints (row, 2).
-
-    If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
-    probability. The interval between two quantiles has the nominal coverage if their ranks, q (m + 1), lie between 1
-    and m.
-    """
+    """Scores for one table; ``law`` holds draws (draw, row) or ends of intervals (row, 2)."""
+    # If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
+    # probability. The interval between two quantiles has the nominal coverage if their ranks, q (m + 1), lie between 1
+    # and m.
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):
         ends, found["level"] = law, share

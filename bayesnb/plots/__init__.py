@@ -1,7 +1,7 @@
-"""Plots. Each function takes a result of the estimator or of an evaluation, and returns a Figure.
+"""Plots of results, returned as figures.
 
 Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. Write a figure with ``figure.savefig``
-(``plt.savefig`` would write an empty one), or show it in a notebook after ``%matplotlib inline``.
+(not ``plt.savefig``), or show it in a notebook after ``%matplotlib inline``.
 """
 
 import lazy_loader

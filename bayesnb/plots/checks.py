@@ -1,4 +1,4 @@
-"""Plots of model checks: posterior predictive checks, dependent pairs of columns, and sensitivity to the priors."""
+"""Plots of model checks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_COLUMNS = 40
 """Largest number of columns with readable names."""
 
 MOST_NUMBERS = 14
-"""Largest number of columns for which every cell shows its number."""
+"""Largest number of columns of a heat map with a number in each cell."""
 
 NOTHING = (0.5, 0.5, 0.5, 0.16)
-"""Colour of a pair without evidence of dependence: a transparent grey that suits light and dark pages."""
+"""Colour of a pair without evidence of dependence, for light and dark pages."""
 
 MOST_FACTORS = 30
 """Largest number of factors shown."""
@@ -32,7 +32,7 @@ MOST_FACTORS = 30
 
 @takes("checks.predictive_checks(clf, X, y)", "alarm")
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
-    r"""Plot the posterior predictive checks with the largest standardized deviations.
+    r"""Plot the posterior predictive checks whose observed values deviate most.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     Returns
     -------
     Figure
-        One line per check, the worst on top. Each point shows the distance of the observed value from the mean of
-        replicated tables, in standard deviations. In 19 of 20 replicated tables, all checks lie in the band.
+        One point per check, the worst on top: the distance of the observed value from the mean of replicated tables, in
+        standard deviations. In 19 of 20 replicated tables, all checks lie in the grey band.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
 
 @takes("checks.independence(clf, X, y)", "pairs")
 def independence(found: Independence) -> Figure:
-    r"""Plot the mutual information of every pair of columns given the class, as a heat map.
+    r"""Plot the mutual information of each pair of columns given the class, as a heat map.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        One cell per pair. The colour is the mutual information in nats. Grey means no evidence of dependence. At most
-        the 40 most strongly dependent columns are shown.
+        The colour of a cell is the mutual information in nats. Grey means no evidence of dependence. At most the 40
+        most strongly dependent columns are shown.
 
     Raises
     ------
@@ -194,9 +194,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. Markers show the largest change of
-        any class per row: mean (filled) and maximum (hollow) over rows. At most 30 factors are shown, those with the
-        most influential priors.
+        One line per factor of the model, and a last line for all factors together. Markers show the mean (filled) and
+        the maximum (hollow) over rows of the largest change of a class. At most the 30 factors with the most
+        influential priors are shown.
 
     Raises
     ------
@@ -248,12 +248,12 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        The largest number of lines; lines with the highest peaks are shown.
+        Show this number of lines, those with the highest peaks.
 
     Returns
     -------
     Figure
-        One line per column and class: the log e-value, which crosses the dashed line at an alarm.
+        One line per column and class: the log e-value. An alarm is raised above the dashed line.
 
     Raises
     ------
@@ -288,13 +288,12 @@ def watch(found: Watch, most: int = 8) -> Figure:
 
 @takes("checks.forests(clf)", "probability")
 def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
-    r"""Plot the edges between columns as a graph. Probable edges are dark and thick.
+    r"""Plot the edges between columns as a graph; probable edges are dark and thick.
 
     Parameters
     ----------
     found : DataFrame
-        From ``checks.forests(clf)``. If each class has its own forest, the probability of an edge is the mean over the
-        classes.
+        From ``checks.forests(clf)``. Probabilities per class are averaged.
     least : float
         The smallest probability of a drawn edge.
 

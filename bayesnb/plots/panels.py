@@ -1,4 +1,4 @@
-"""Shared parts of the plots. The colours of Okabe and Ito (2008) suit colour-blind readers."""
+"""Shared parts of the plots, with colours for colour-blind readers (Okabe and Ito 2008)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ FOR, AGAINST, GREY = OKABE_ITO[0], OKABE_ITO[1], "#666666"
 MARKERS = "os^DvPX*"
 
 ON_LIGHT, ON_DARK = "#111111", "#fefefe"
-"""Colours of text on a coloured field, which dark pages leave unchanged."""
+"""Colours of text on a coloured field, which do not change on dark pages."""
 
 PANELS = 24
 """Largest number of readable panels in a figure."""
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Raise an error if the plot cannot show its first argument; the message gives the correct call.
+    """Raise an error that names the correct call if the plot cannot show its first argument.
 
-    ``held`` are the columns or attributes that the argument must have. If ``held`` is empty, the argument must be a
-    frame or numeric array.
+    The argument must have the columns or attributes ``held``, or be a frame or numeric array if ``held`` is empty.
     """
 
     def checked(plot: Plot) -> Plot:
@@ -50,7 +49,7 @@ def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot]
 
 
 def colours_of(n: int) -> list[Any]:
-    """One colour per class: the Okabe-Ito colours, or a continuous colour map if there are more classes."""
+    """One colour per class."""
     if n <= len(OKABE_ITO):
         return list(OKABE_ITO[:n])
     import matplotlib as mpl
@@ -64,7 +63,7 @@ def marker_of(c: int) -> str:
 
 
 def letters(text: str) -> int:
-    """The width of a text; wide characters such as 中 count twice."""
+    """The width of a text; characters such as 中 count twice."""
     return sum(1 + (east_asian_width(c) in "WF") for c in text)
 
 
@@ -78,7 +77,7 @@ def plain(text: Any, most: int = 32) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of ``width`` by ``height`` inches, not registered with pyplot."""
+    """An empty figure, not registered with pyplot."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -87,7 +86,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels_of(
     n: int, width: float, height: float, columns: int | None = None, sharex: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``n`` panels of ``width`` by ``height`` inches, and room for a legend on the right."""
+    """A figure with ``n`` panels, and room for a legend on the right."""
     across = min(n, columns or (1 if n == 1 else 2 if n <= 4 else 3))
     down = -(-n // across)
     figure = new_figure(1.4 + width * across * (1 if across == 1 else 0.75), 0.6 + height * down)
@@ -98,9 +97,9 @@ def panels_of(
 
 
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
-    """Add a legend outside the panels. An entry is (name, colour, sign).
+    """Add a legend outside the panels, with entries (name, colour, sign).
 
-    The sign is a line style ("-", "--" or ":") or a marker. A marker in brackets, such as "(o)", is hollow.
+    A sign is a line style, a marker, or a hollow marker in brackets, such as "(o)".
     """
     from matplotlib.lines import Line2D
 

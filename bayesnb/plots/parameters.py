@@ -27,19 +27,17 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each selected coordinate has one panel,
-        which shows all classes.
+        Coordinates to show, one per panel, such as ``outlook_category="sunny"`` or a list.
 
     Returns
     -------
     Figure
-        One density per class. Priors are dashed. The axis of a panel covers the posteriors, plus half of their range on
-        each side.
+        One density per class. Priors are dashed. Each axis covers the posteriors and half of their range on each side.
 
     Raises
     ------
     ValueError
-        If the tree has no such variable, dimension or coordinate, or there are more than 24 panels.
+        If the tree lacks a variable, dimension or coordinate, or there are more than 24 panels.
 
     See Also
     --------

@@ -33,16 +33,16 @@ def decision_regions(
     response: Literal["entropy", "class"] = "entropy",
     grid_resolution: int = 200,
 ) -> Figure:
-    """Plot the prediction over the plane of two real columns, with all other columns missing.
+    """Plot predictions from two real columns alone, with all other columns missing.
 
     Parameters
     ----------
     clf : BayesianNB
-        A fitted classifier. Its ``estimate`` is used.
+        A fitted classifier.
     X, y : table and labels
-        Rows to show as points. Rows with a missing value in either column are omitted.
+        Rows to show as points, unless one of the two values is missing.
     features : (column, column)
-        The horizontal and the vertical axis. If the table has no column names, give positions.
+        The horizontal and the vertical axis, by name, or by position if columns have no names.
     response : {"entropy", "class"}
         The background: entropy of the class probabilities in nats, or the most probable class.
     grid_resolution : int

@@ -1,4 +1,4 @@
-"""Plots of single rows: the uncertainty of class probabilities, and the contributions of values to log-odds."""
+"""Plots of single rows."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def class_probability(
     rows : sequence of int, optional
         Positions of the rows to show; the first 8 by default.
     predictive : array (row, class), optional
-        From ``predict_proba``, for the same rows as ``draws``. A line and a triangle mark the predictive probabilities.
+        From ``predict_proba``, for the same rows as ``draws``; marked by a line and a triangle.
 
     Returns
     -------
     Figure
-        Histograms are scaled to equal height, so an improbable class does not flatten the others.
+        All histograms are scaled to equal height.
 
     Raises
     ------
@@ -115,14 +115,14 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     unit : str, optional
         The unit of the axis; by default the unit in ``frame.attrs``.
     entries : int
-        Maximum number of bars, not counting (prior) and (total). The smallest contributions share one bar.
+        Maximum number of bars, besides (prior) and (total). The smallest contributions share one bar.
 
     Returns
     -------
     Figure
         Bars to the right favour the label, bars to the left the other class. Lines are intervals. A missing value has
-        no bar. An infinite contribution reaches the edge of the figure. The text 0/0 marks a value with probability 0
-        in both classes.
+        no bar. An infinite contribution reaches the edge. The text 0/0 marks a value with probability 0 in both
+        classes.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Entropies in nats, coloured by predicted class. On a dotted line, the total entropy is constant.
+        Entropies in nats, coloured by predicted class. The total entropy is constant along a dotted line.
 
     Raises
     ------

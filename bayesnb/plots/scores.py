@@ -1,4 +1,4 @@
-"""Plots of scored predictions: calibration, and a plug-in compared with full Bayes."""
+"""Plots of scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ reliability_table = panels.takes(FORECASTS)(scoring.reliability_table)
 
 @panels.takes(FORECASTS)
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
-    """Plot how often predictions are correct at each confidence, with a histogram of confidences.
+    """Plot how often predictions are correct, by predicted probability.
 
     Parameters
     ----------
@@ -84,19 +84,20 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        The frame of ``Agreement.plug_ins``, or the plug-in's probabilities, NaN for impossible rows.
+        The plug-in's probabilities, NaN for impossible rows; or the frame ``Agreement.plug_ins``, which needs no
+        ``predictive`` and ``classes``.
     predictive : array (row, class), optional
-        The probabilities of full Bayes, if ``plug_in`` is an array.
+        The probabilities of full Bayes.
     classes : sequence (class,), optional
-        The names of the classes, if ``plug_in`` is an array; their positions by default.
+        The names of the classes.
     estimate : {"map", "mean", ...}
         Column of the frame, and label of the axis.
 
     Returns
     -------
     Figure
-        With two classes, only the probability of the second class is shown. On the line, plug-in probability equals
-        full-Bayes probability. A circle marks a row for which the plug-in and full Bayes predict different classes.
+        With two classes, only the second class is shown. The plug-in and full Bayes agree on the line. A circle marks a
+        row for which the plug-in and full Bayes predict different classes.
 
     Raises
     ------
@@ -161,9 +162,8 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        On the left is the expected loss per row, with a band if ``found`` has the columns ``lower`` and ``upper``. On
-        the right is the regret of each plug-in. A regret below the dashed line (``bound``) does not matter. The
-        horizontal axis is the total number of learned rows.
+        The expected loss per row (left), with a band if ``found`` has intervals, and the regret of each plug-in
+        (right). A regret below the dashed line does not matter.
 
     Examples
     --------

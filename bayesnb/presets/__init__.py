@@ -1,9 +1,7 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Each preset uses a plug-in estimate. A preset smooths class frequencies only if the original library does. Most of the
-libraries replace small probabilities by a constant; presets raise an error if this replacement is requested. Intervals,
-exact leave-one-out, unlearning, and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
-columns of numbers in :func:`weka`.
+Presets plug in estimates, and never replace small probabilities by a constant. Intervals, exact leave-one-out,
+``forget`` and full Bayes (``set_params(estimate="predictive")``) work as usual, except for numbers in :func:`weka`.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from bayesnb.presets.rounded import RoundedGaussian
 from bayesnb.priors import Beta, Dirichlet, NormalGamma
 
 SPARK_SMOOTHING = 1e-9
-"""The share of the largest variance that Spark adds to every variance; in Spark, it is not a parameter."""
+"""Spark adds this share of the largest variance to every variance."""
 
 
 def sklearn(
@@ -58,9 +56,9 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level. In this package, the levels of a column
-    are the seen levels and the levels of its pandas categorical type. ``GaussianNB`` computes the largest variance
-    without sample weights and, in ``partial_fit``, rows of earlier calls; this package uses both.
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level; here, levels are seen in the data or
+    declared by a pandas categorical type. For the largest variance, ``GaussianNB`` ignores sample weights and, in
+    ``partial_fit``, earlier rows; this package uses both.
 
     Examples
     --------
@@ -88,16 +86,16 @@ def sklearn(
 def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
     """``naiveBayes`` of the R package e1071.
 
-    ``laplace`` smooths text, categorical and Boolean columns. The variance of numbers has the divisor N - 1. Class
-    probabilities are relative frequencies. Unseen levels are skipped.
+    The variance of numbers has the divisor N - 1. Class probabilities are relative frequencies. Unseen levels are
+    skipped.
 
     Parameters
     ----------
     laplace : float
-        Smoothing of levels; e1071 does not smooth by default.
+        Smoothing of text, categorical and Boolean columns; none by default.
     threshold, eps : float
-        In e1071, ``predict`` replaces probabilities, densities and standard deviations of at most ``eps`` by
-        ``threshold``. ``threshold`` and ``eps`` must be 0 in this package, so that nothing is replaced.
+        Must be 0. In e1071, ``predict`` replaces probabilities, densities and standard deviations of at most ``eps`` by
+        ``threshold``.
 
     Returns
     -------
@@ -111,9 +109,8 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To reproduce the numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. With the default
-    threshold of 0.001, R gives different probabilities for rows with a level that is unseen in a class, or with a
-    density that underflows to 0.
+    To get the same numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. R's default threshold
+    changes rows with a level that is unseen in a class, or with a density that underflows to 0.
 
     In R, convert text to factors; otherwise, ``laplace`` gives probabilities that sum to more than 1.
 
@@ -142,12 +139,11 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     prior : {label: probability}, Series or array (class,), optional
         Class probabilities, divided by their sum; by default the relative frequencies of the labels.
     fL : float
-        Smoothing of levels; klaR does not smooth by default.
+        Smoothing of text, categorical and Boolean columns; none by default.
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``. ``threshold`` must be 0 in this
-        package.
+        Must be 0. In klaR, ``predict`` replaces probabilities and densities of 0 by ``threshold``.
 
     Returns
     -------
@@ -161,9 +157,8 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
 
     Notes
     -----
-    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the
-    probabilities of a row underflow to 0 in all classes. If a number column is constant in a class, klaR and this
-    package raise an error.
+    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
+    row underflow to 0 in all classes. A number column that is constant in a class raises an error in both packages.
 
     Examples
     --------
@@ -190,14 +185,14 @@ def spark(
     Parameters
     ----------
     smoothing : float
-        Number λ added to every count, including class counts; unused by "gaussian", as in Spark.
+        Number added to every count, including class counts; unused by "gaussian".
     model_type : {"multinomial", "bernoulli", "gaussian"}
         Treat all columns as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
 
     Returns
     -------
     BayesianNB
-        Not fitted. The columns of predicted probabilities are in the order of ``classes_``, which is sorted.
+        Not fitted. Predicted probabilities are in the order of ``classes_``.
 
     Raises
     ------
@@ -230,14 +225,14 @@ def weka() -> BayesianNB:
     Returns
     -------
     BayesianNB
-        Not fitted. Numeric columns have a point estimate and no posterior, so models with such columns have no
+        Not fitted. Numeric columns have a point estimate and no posterior, so models with numeric columns have no
         intervals, no exact leave-one-out and no model files.
 
     Notes
     -----
-    In Weka, each column's probability is at least 1e-75. A difference of two distribution functions loses digits if
-    both are nearly 1. Results may therefore differ for values more than about 6 standard deviations above all class
-    means, or 18 below. Weka's options ``-K`` and ``-D`` have no counterpart.
+    Results may differ from Weka's for values more than about 6 standard deviations above all class means, or 18 below,
+    where Weka loses digits or uses its smallest probability, 1e-75. Weka's options ``-K`` and ``-D`` have no
+    counterpart.
 
     Examples
     --------
@@ -255,7 +250,8 @@ def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> Bay
 
 
 def _counted_by_n(var_smoothing: float) -> Gaussian:
-    """A Gaussian whose variance has the divisor N: the mean of τ is (n/2) / (S/2) = n / S."""
+    """A Gaussian whose variance has the divisor N."""
+    # The posterior mean of the precision τ is (n/2) / (S/2) = n / S.
     return Gaussian(NormalGamma(0.0, 0.0, 0.0, 0.0), var_smoothing or None)
 
 

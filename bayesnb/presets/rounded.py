@@ -1,4 +1,4 @@
-"""Weka's model of numbers. A rounded value r of precision h has the probability of interval r ± h/2."""
+"""Weka's model of numbers."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ ALONE = 0.01
 """Weka's precision of a column with a single distinct value."""
 
 CONSTANT = 1e-10
-"""The standard deviation below which Weka treats the values of a class as equal."""
+"""Weka treats values with a smaller standard deviation as equal."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precision(Declared):
-    """The precision h to which values are rounded, (column,) or (class, column). ``None`` computes h from the data."""
+    """The precision h to which values are rounded; by default computed from the data."""
 
     h: Any = None
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class RoundedGaussian(Pointwise[Precision]):
-    """A Normal with Weka's point estimates of mean and standard deviation instead of a posterior.
+    """A normal distribution with Weka's point estimates of mean and standard deviation instead of a posterior.
 
     The precision h of a column is the mean distance between neighbouring distinct values. Values are rounded to
-    multiples of h. The weighted mean and population standard deviation (``ddof=0``) are computed from the rounded
-    values. The standard deviation is at least h / 6. The probability of a value is the probability of the interval of
-    width h around the rounded value. *Source: the classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
+    multiples of h before their mean and standard deviation (``ddof=0``, at least h / 6) are computed. A value has the
+    probability of the interval of width h around the rounded value. *Source: the classes ``NaiveBayes`` and
+    ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples
     --------

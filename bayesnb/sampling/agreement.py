@@ -1,8 +1,4 @@
-"""Compare the closed form with sampled draws, quantity by quantity.
-
-Differences of parameters, factors p(x_f | c, D) and class predictives are divided by Monte Carlo standard errors. p(c,
-x | θ) is averaged over draws before normalization.
-"""
+"""Compare the closed form with sampled draws, quantity by quantity."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 LEVEL = 1e-4
-"""Level of the global test: if closed form and draws agree, at most 1 of 10,000 checks reports a difference."""
+"""False-alarm rate: at most 1 of 10,000 correct models is said to disagree."""
 
 
 class ConvergenceError(RuntimeError):
@@ -54,10 +50,10 @@ class Agreement:
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        Class probabilities: the predictive from draws ("sampled") and from the closed form ("predictive"), and the
-        plug-ins "map" and "mean".
+        Class probabilities from draws ("sampled"), from the closed form ("predictive"), and from the plug-ins "map" and
+        "mean".
     skipped : int
-        Number of quantities that are not checked, because their tails are too heavy for the number of draws.
+        Number of quantities not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
@@ -65,7 +61,7 @@ class Agreement:
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
-        Computing times; NaN if unknown.
+        Computing times.
     """
 
     table: pd.DataFrame
@@ -80,7 +76,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """A sentence that states whether closed form and draws agree, and how long each of them took."""
+        """A sentence: whether closed form and draws agree, and how long each took."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -106,18 +102,18 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, with Bonferroni's correction, which is valid for dependent quantities."""
+        """The p-value of the largest ``|z|``, with Bonferroni's correction."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
     @property
     def z_limit(self) -> float:
-        """The ``|z|`` whose p-value is 1e-4. Larger values mean disagreement."""
+        """The largest ``|z|`` that counts as agreement; its p-value is 1e-4."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property
     def agrees(self) -> bool:
-        """Whether draws and closed form agree: ``p_value`` is at least 1e-4."""
+        """True if ``p_value`` is at least 1e-4."""
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
@@ -147,10 +143,9 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """Plot z-scores against normal quantiles (left), and sampled p(class | row) against the closed form (right).
-        Error bars are 2 Monte Carlo standard errors.
+        """Plot z-scores against normal quantiles, and sampled class probabilities against the closed form.
 
-        Draws and closed form agree if all points of the left panel lie in the grey band.
+        Draws and closed form agree if all z-scores lie in the grey band. Error bars are 2 Monte Carlo standard errors.
         """
         import matplotlib.pyplot as plt
 
@@ -174,9 +169,9 @@ class Agreement:
         return figure
 
     def plot_parameters(self, most: int = 12) -> Figure:
-        """Plot draws of at most ``most`` parameters as histograms, and the closed form (50,000 exact draws) as a line.
+        """Plot draws of at most ``most`` parameters as histograms, and the closed form as a line.
 
-        Parameters with the largest ``|z|`` come first.
+        Parameters with the largest ``|z|`` come first. The line shows 50,000 exact draws.
         """
         from matplotlib.figure import Figure
 
@@ -216,7 +211,7 @@ class Agreement:
 def check(
     posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = ()
 ) -> Agreement:
-    """Compare the closed form with the draws in ``tree``, for all parameters and for the rows ``data``.
+    """Compare the closed form with the draws in ``tree``, for all parameters and for the given rows.
 
     Raises
     ------
@@ -307,9 +302,8 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare p(x_f | c), p(x, c) and p(c | x) from draws with their closed forms. Return the comparisons, the number
-    of skipped quantities, and p(c | x) from draws.
-    """
+    """Compare the rows of ``cut``; return comparisons, the number of skipped quantities, and sampled p(c | x)."""
+    # p(c, x | θ) is averaged over draws before it is normalized.
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []

@@ -23,9 +23,7 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The draws in a ``DataTree`` as ``Parameters``, (chain, draw, ...).
-
-    ``tree`` comes from ``sample_posterior``, or from ``pymc.sample`` of the same model.
+    """The draws of a model in a ``DataTree``, (chain, draw, ...).
 
     Raises
     ------
@@ -36,10 +34,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
 
 
 def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
-    """The draws of the model's variables in a tree, (chain, draw, ...).
-
-    Classes, columns and levels are in the order of the model.
-    """
+    """The draws of each variable (chain, draw, ...), with classes, columns and levels in the order of the model."""
     if group not in tree.children:
         raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
     blocks, drawn = layout.blocks(posterior), tree[group].dataset
@@ -79,7 +74,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
 
 
 def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
-    """A posterior that consists of the draws in ``tree``."""
+    """The draws in ``tree`` as a posterior."""
     names = layout.dims(layout.blocks(fitted))
     return DrawnPosterior(fitted, parameters(tree, fitted), Convergence.of(tree, names))
 
@@ -87,11 +82,10 @@ def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
 def exact(
     posterior: Posterior | DrawnPosterior, rng: np.random.Generator, shape: tuple[int, int]
 ) -> dict[str, dict[str, Array]]:
-    """Independent draws from prior and posterior, {group: {variable: array (chain, draw, ...)}}.
+    """Independent draws from posterior and prior, {group: {variable: array (chain, draw, ...)}}.
 
-    If a prior is improper, the group "prior" is missing. If the posterior itself consists of draws, the group
-    "posterior" holds the first of these draws. Draws of a sampled feature come from its chains; too few chains or draws
-    are resampled.
+    There is no group "prior" if a prior is improper, or if the posterior consists of draws. Draws of a sampled feature
+    come from its chains.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -118,10 +112,9 @@ def exact(
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
-    """The log prior density of every variable at ``drawn``, as in PyMC: (chain, draw, class[, feature]).
+    """The log prior density of every variable at ``drawn``, (chain, draw, class[, feature]).
 
-    The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, the density of a
-    variable is conditional on the variables in its prior. Known class probabilities have no density.
+    As in PyMC, densities are conditional: the density of (μ, τ) is split into those of τ, and of μ given τ.
 
     Raises
     ------

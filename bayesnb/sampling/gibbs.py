@@ -20,21 +20,18 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MOST_WRONG = 0.5
-"""Upper end of the uniform prior of the share of wrong labels; with more, two classes could swap names."""
+"""Upper end of the uniform prior of the share of wrong labels."""
+# If more labels could be wrong, two classes could swap names.
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The result of the Gibbs sampler.
-
-    ``proba`` (chain, row, class) is the mean of p(c | x, θ) over the draws of a chain. ``labels`` (chain, draw, row)
-    are the drawn classes. ``log_likelihood`` (chain, draw) is Σ log Σ_c p(x, c | θ) over the unlabelled rows.
-    """
+    """The result of the Gibbs sampler."""
 
     parameters: Parameters
-    proba: Array
-    labels: Array
-    log_likelihood: Array
+    proba: Array  # p(c | x, θ), averaged over the draws of each chain: (chain, row, class)
+    labels: Array  # drawn classes, (chain, draw, row)
+    log_likelihood: Array  # Σ log p(x | θ) over the unlabelled rows, (chain, draw)
 
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
         from xarray import Dataset
@@ -51,12 +48,12 @@ def sample(
     alone: Posterior, data: Data, n_rows: int, draws: int, chains: int, rng: np.random.Generator, tune: int = 200,
     thin: int = 1, seen: Labels | None = None,
 ) -> Drawn:  # fmt: skip
-    """Draw the parameters of the model and the labels of unlabelled rows from their joint posterior.
+    """Draw the parameters and the labels of unlabelled rows from their joint posterior.
 
     Parameters
     ----------
     alone : Posterior
-        The posterior for all classes, given only the labelled rows.
+        The posterior of all classes, given only the labelled rows.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     draws, chains : int
@@ -66,8 +63,7 @@ def sample(
     thin : int
         Number of steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, and the weights of their rows. Each chain starts with these labels. See
-        :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
+        Labels of ``data`` that may be wrong, with row weights; each chain starts with them.
 
     Raises
     ------
@@ -76,10 +72,10 @@ def sample(
 
     Notes
     -----
-    Each step draws two blocks: all parameters given all labels, and then all labels given the parameters (Diebolt and
-    Robert 1994). Chains start at draws given only the labelled rows. These draws are more widely spread than the
-    posterior given all rows, as r_hat requires.
+    Each step draws all parameters given all labels, and then all labels given the parameters (Diebolt and Robert 1994).
     """
+    # Chains start at draws given only the labelled rows, which are spread more widely than the posterior given all
+    # rows, as r_hat requires.
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
     alone.require_proper()
@@ -130,12 +126,9 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """Draw the share ε of wrong labels; return log p(seen label | class, ε), (chain, row, class).
-
-    ``least``, the lower bound of ε, decreases from 1/2 to 0 in the steps before the first draw.
-    """
-    # If nearly half of the labels are wrong, a chain without this bound would remain near the seen labels for a long
-    # time.
+    """Draw the share ε ≥ ``least`` of wrong labels; return log p(seen label | class, ε), (chain, row, class)."""
+    # The lower bound of ε decreases from 1/2 to 0 in the steps before the first draw. Without it, if nearly half of the
+    # labels are wrong, a chain would stay near the seen labels for a long time.
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
     below = betainc(*shape, MOST_WRONG)
@@ -157,7 +150,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group features of the same family, so that a Gibbs step makes one call per group."""
+    """Group features of the same family."""
     alike = stacks.stacked(alone.model.features, alone.features)
     for names, part in stacks.each(alike, n_rows, lambda *part: part, alone.statistics.about, data):
         family, believed, x = part

@@ -1,8 +1,7 @@
-"""Which columns of the model share a variable, and the name of each variable.
+"""The names of the model's variables, and which columns share a variable.
 
-In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. PyMC compiles
-separate variables of more than ``APART`` columns slowly. In larger tables, all columns of one kind share a variable,
-named after the kind (``mu_gaussian``), with the columns as a coordinate.
+In a table of at most 24 columns, each column has its own variables, such as ``mu_size[ant]``. In a larger table,
+columns of one kind share a variable, such as ``mu_gaussian``, with the columns as a coordinate.
 """
 
 from __future__ import annotations
@@ -24,30 +23,23 @@ from bayesnb.statistics.statistic import arrays_of, joined
 from bayesnb.wording import dashed
 
 APART = 24
-"""Largest number of columns with separate variables."""
+"""Largest number of columns with separate variables, which PyMC compiles slowly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns that share variables, or a single column with separate variables.
+    """Columns that share variables, or a single column with separate variables."""
 
-    ``name`` is the ending of the variable names. For each column, ``members`` holds its (feature, position in the
-    feature), and ``columns`` its name. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names of
-    each parameter. ``lengths`` holds the lengths of all axes except "class", "column" and "level". ``whole`` is true if
-    the columns of the block form one feature and share parameters: the words of a bag, or the columns of a vector.
-    ``apart`` is true if the block is a single column whose variables have no column axis.
-    """
-
-    name: str
+    name: str  # the ending of the variables' names
     family: Family
-    members: tuple[tuple[Any, int], ...]
-    columns: tuple[str, ...]
-    categories: tuple[str, ...] | None
-    axes: Mapping[str, tuple[str, ...]]
-    whole: bool
-    lengths: Mapping[str, int] = field(default_factory=dict)
+    members: tuple[tuple[Any, int], ...]  # of each column: its feature, and its position there
+    columns: tuple[str, ...]  # names of the columns
+    categories: tuple[str, ...] | None  # levels, or nodes of a tree
+    axes: Mapping[str, tuple[str, ...]]  # of each parameter
+    whole: bool  # the columns share parameters: the words of a bag, or the columns of a vector
+    lengths: Mapping[str, int] = field(default_factory=dict)  # of axes other than "class", "column" and "level"
     n_levels: int | None = None
-    apart: bool = False
+    apart: bool = False  # a single column, whose variables have no column axis
 
     @property
     def of_words(self) -> bool:
@@ -80,7 +72,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert a position in the block's arrays to (feature, position in this feature's arrays)."""
+        """Convert a position in the block's arrays to a feature and a position in the feature's arrays."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -90,7 +82,7 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """The columns of the block in one array. In the arrays of ``by_feature``, the last axis is the column."""
+        """The columns of the block in one array; the last axis is the column."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
@@ -99,7 +91,7 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join priors, posteriors or statistics of the features of the block along the column axis."""
+        """Join priors, posteriors or statistics of the block's features by column."""
         if self.whole:
             return parts[self.members[0][0]]
         found = joined([self._levels_of(parts[feature].columns([k])) for feature, k in self.members])
@@ -113,7 +105,7 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior: one per column or sampled feature."""
+    """The blocks of a posterior."""
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
         if not family.classes_apart:
@@ -155,7 +147,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield the columns that have variables, as (feature, column, number of levels or None)."""
+    """Yield (feature, column, number of levels or None) of each column that has variables."""
     for feature, family in model.features.items():
         s = statistics.features[feature]
         if family.one_term:
@@ -227,7 +219,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Convert parameter draws to variables of ``blocks``, (draw, class, ...)."""
+    """Convert draws of parameters to variables of ``blocks``."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -245,7 +237,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert a column axis into variables that lack it; ``lead`` is the number of leading draw axes."""
+    """Insert missing column axes into variables with ``lead`` axes of draws."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -298,7 +290,7 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
 
 
 def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Names of all entries of each variable, such as ``mu_gaussian[ant, size]``."""
+    """Names of the entries of each variable, such as ``mu_gaussian[ant, size]``."""
     names = coords(labels, blocks)
     return {
         variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]

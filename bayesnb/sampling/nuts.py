@@ -1,8 +1,7 @@
-"""NUTS on the whole model, with starting points and scales from the conjugate posterior.
+"""NUTS on the whole model, with starting points and scales from the conjugate posterior."""
 
-Starting points and scales do not change the distribution that NUTS samples, so NUTS still reveals errors in the closed
-form.
-"""
+# Starting points and scales do not change the distribution that NUTS samples, so NUTS still reveals errors in the
+# closed form.
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 TUNE = 200
-"""Tuning steps of a chain with start and scales from the posterior."""
+"""Tuning steps of a chain."""
 
 
 def sample(
@@ -33,9 +32,6 @@ def sample(
     **arguments: Any,
 ) -> tuple[Parameters, DataTree]:  # fmt: skip
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
-
-    If there are many rows, the posterior is so narrow that adaptation from scratch fails. The sampler therefore uses
-    the conjugate posterior's covariance, and tunes only the step size, in 200 iterations.
 
     Parameters
     ----------
@@ -46,8 +42,10 @@ def sample(
     model : pymc.Model, optional
         A model built with ``apart=False``. The default model observes the sufficient statistics.
     **arguments
-        Arguments of ``pymc.sample``, which override the settings of this function. nutpie is used if it is installed.
+        Arguments of ``pymc.sample``. nutpie is used if it is installed.
     """
+    # If there are many rows, the posterior is so narrow that adaptation from scratch fails. PyMC's sampler therefore
+    # gets the conjugate posterior's covariance, and tunes only the step size.
     import pymc as pm
 
     own = model is None
@@ -75,7 +73,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values of a chain; probabilities of 0 or 1 are replaced by 1e-12 or 1 - 1e-12."""
+    """Starting values of a chain, with probabilities between 1e-12 and 1 - 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:
@@ -90,10 +88,8 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 
 
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
-    """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
-
-    All covariances are 0, except between probabilities of one simplex, and between entries of one vector parameter.
-    """
+    """The posterior covariance of the unconstrained variables that NUTS samples."""
+    # Only probabilities that sum to 1, and entries of one vector, are correlated.
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
     together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.keys}

@@ -37,13 +37,8 @@ def build(
         As in :meth:`bayesnb.BayesianNB.to_pymc`.
     place : int array (row,), optional
         Coordinates of the rows, by default 0, 1, 2, ...
-    apart : bool, optional
+    apart : bool
         Whether each column of a small table gets separate variables.
-
-    Returns
-    -------
-    pymc.Model
-        The variables are π and the variables of :func:`~bayesnb.sampling.layout.blocks`.
 
     Raises
     ------
@@ -82,7 +77,7 @@ def build(
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add the variables of a block to the open model, and return them with a column axis."""
+    """Add the variables of a block to the open model; return the variables with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -95,7 +90,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
 
 
 def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
-    """Name, family, variables and data of each feature."""
+    """Name, family, variables and data of each feature of a block."""
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
@@ -137,7 +132,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
 
 
 def _observe_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, y: Array) -> None:
-    """Observe a single variable ``y``, whose log density at row i is log p(x_i, y_i | θ)."""
+    """Observe a variable ``y`` with the density p(x, y | θ) for each row."""
     # As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
     # classes given the columns.
     import pymc as pm
@@ -173,11 +168,10 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """Build the model of labelled and unlabelled rows; each unlabelled row adds log Σ_c π_c p(x | θ_c).
+    """Build the model of labelled rows (``labelled``) and unlabelled rows (``data``), summed over their classes.
 
-    Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows. ``data`` are the
-    unlabelled rows. ``weight``, (row,), is the power of the likelihood of each unlabelled row. Chains do not converge
-    if two classes have equal priors and no labelled rows.
+    Only the priors of ``posterior`` are used. Chains do not converge if two classes have equal priors and no labelled
+    rows.
     """
     import pymc as pm
 

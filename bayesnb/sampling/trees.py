@@ -1,10 +1,8 @@
-"""Convert the draws of any sampler to an ArviZ ``DataTree``.
+"""Convert the draws of any sampler to an ArviZ ``DataTree``."""
 
-ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
-``posterior_predictive``. ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` therefore have a single
-variable, the class ``y``. The log likelihood of ``y`` is log p(y | x, θ). The subtree ``columns`` holds these three
-groups for each column. The subtree ``joint`` holds log p(x, y | θ).
-"""
+# ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
+# ``posterior_predictive``. So these three groups have a single variable, the class ``y``, with the log-likelihood
+# log p(y | x, θ). The subtree ``columns`` holds the three groups for each column, and ``joint`` holds log p(x, y | θ).
 
 from __future__ import annotations
 
@@ -33,10 +31,10 @@ OF_ROWS: tuple[TreeGroup, ...] = ("log_likelihood", "posterior_predictive", "pri
 """Groups that describe rows."""
 
 OPTIONAL: tuple[TreeGroup, ...] = ("log_prior", *OF_ROWS, "columns")
-"""Groups made on request, or by default if possible; ``columns`` is made only on request."""
+"""Groups that can be requested; all but ``columns`` are also made by default, if possible."""
 
 NUMBERS = 2**22
-"""Largest size of a temporary array, in numbers."""
+"""Numbers in a temporary array."""
 
 type Groups = dict[str, dict[str, Array]]
 
@@ -59,10 +57,7 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """How a tree was drawn, as attributes with PyMC's names.
-
-    ``start`` is the value of ``time.perf_counter`` when sampling began.
-    """
+    """Attributes of a tree, such as its sampler; ``start`` is ``time.perf_counter()`` before sampling."""
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
         own = {**sampled.attrs, **sampled["posterior"].attrs}
@@ -80,7 +75,7 @@ def build(
     """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...).
 
     The name of a group may begin with a subtree, as in "columns/log_likelihood". ``rows`` are stored in
-    ``observed_data``. See :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
+    ``observed_data``.
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
@@ -109,7 +104,7 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """Make a ``DataTree`` from groups, coordinates and dimensions."""
+    """Make a ``DataTree`` from groups, coordinate names and dimensions."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
@@ -149,7 +144,7 @@ def before_data(
     prior: Posterior, statistics: Statistics, shape: tuple[int, int], n_rows: int, rng: np.random.Generator,
     rows: RowsOfTree | None, attributes: Mapping[str, Any],
 ) -> DataTree:  # fmt: skip
-    """Draws from the prior, and from the prior predictive: the class ``y`` and the cells ``x_…`` of each new row."""
+    """Draw parameters from the prior, and new rows from the prior predictive."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
     cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)
@@ -173,11 +168,8 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column.
-
-    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given x_i and all other rows. With ``log_likelihood``,
-    ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
-    """
+    """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column."""
+    # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
         predicted, likely = f"{source}_predictive" in wanted, source == "posterior" and "log_likelihood" in wanted
@@ -197,7 +189,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Classes of new rows, drawn from p(y | x_i, θ), and the cells of these rows."""
+    """Draw the classes of new rows from p(y | x, θ); return these classes and the rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
@@ -205,7 +197,7 @@ def predictions(
 
 
 def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """log p(y_i | x_i, θ), log p(x_i, y_i | θ), and drawn classes, each (chain, draw, row)."""
+    """log p(y | x, θ), log p(x, y | θ), and drawn classes of each row, each (chain, draw, row)."""
     lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
     flat, each = drawn.flattened(), np.arange(n)
     own, both = np.empty((2, len(flat.log_pi), n))
@@ -253,10 +245,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw cells for rows whose classes are ``codes``, ([draw,] row).
-
-    The result maps the names ``x_…`` to arrays (chain, draw, row[, feature]).
-    """
+    """Draw cells (chain, draw, row[, feature]) for rows of the classes ``codes`` ([draw,] row)."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.
@@ -276,7 +265,7 @@ def _replicates(
 def wanted(
     model: NaiveBayes, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The usual groups of a tree, and the groups in ``include``."""
+    """The default groups of a tree, and the groups in ``include``."""
     need_proper = {"log_prior", "prior_predictive"}
     named: list[Any] = [include] if isinstance(include, str) else list(include or ())
     if odd := set(named) - set(OPTIONAL):

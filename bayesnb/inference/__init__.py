@@ -1,4 +1,4 @@
-"""Questions that a fitted model answers. Each module implements one question, with its formula, errors and result."""
+"""Questions that a fitted model answers; each module implements one question."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -60,18 +60,10 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The joint distribution of a missing cell and the class, given the other cells of the row.
+    """Values of a missing cell, p(class, value | other cells) as an array (value, class), and the omitted probability.
 
-    Return some values of the cell; p(class, value | other cells), (value, class); and the total probability of the
-    omitted values.
-
-    ``x`` is one encoded row. ``log_joint`` maps values to an array (value, class) of log p(class, row). ``log_row`` is
-    the log probability of the other cells of the row.
-
-    Raises
-    ------
-    ValueError
-        If counts of 2**20 or more have a total probability above ``TAIL``.
+    ``x`` is one encoded row. ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is
+    the log probability of the other cells. ``ValueError`` if 2**20 counts leave a probability above ``TAIL``.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -99,7 +91,7 @@ def joint_of(
 
 
 def _drawn(family: Family, believed: Belief, column: int) -> Array:
-    """Draws of the cell from the predictive of each class, (draw, class); NaN for atoms."""
+    """Draws of the cell from each class's predictive, (draw, class); NaN for values of positive probability."""
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))
     n_classes = next(iter(theta.values())).shape[1]
@@ -129,7 +121,7 @@ def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
 
 
 def information(joint: Array) -> float:
-    """Mutual information of class and value, in nats: the expected decrease in the entropy of the class."""
+    """Mutual information of class and value, in nats."""
     of_class, of_value = joint.sum(0), joint.sum(1)
     found = xlogy(joint, joint).sum() - xlogy(of_class, of_class).sum() - xlogy(of_value, of_value).sum()
     return max(0.0, float(found))
@@ -163,7 +155,7 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        The candidates are the missing cells of the row, and the fitted columns that are absent from the table.
+        The candidates are the missing cells, and the fitted columns that the table lacks.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -172,9 +164,11 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information`` is the expected decrease in the entropy of the class, in nats. With ``costs``, ``saving`` is the
-        expected decrease in the cost of the best decision, ``cost`` is the cost of observing the column, and ``gain``
-        is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above 0.
+        ``information`` is the expected decrease in the entropy of the class, in nats.
+
+        With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
+        observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above
+        0.
 
         ``attrs["entropy"]`` is the entropy of the class before the observation. ``attrs["left_out"]`` is the largest
         probability that a truncated sum or integral omits. ``attrs["not_asked"]`` lists the missing columns that cannot
@@ -188,8 +182,8 @@ def ask_next(
 
     Notes
     -----
-    Missing values are predicted by naive Bayes, even with a ``dependence``. The ranking considers one observation at a
-    time. Columns that are informative only together are ranked low.
+    Missing values are predicted by naive Bayes, even with a ``dependence``. Columns that are informative only together
+    are ranked low, because the ranking considers one observation at a time.
 
     References
     ----------
@@ -264,7 +258,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Apply :func:`joint_of` to a cell. For each class, ``before`` holds log p(class, row) with the cell missing."""
+    """Apply :func:`joint_of` to a cell; ``before``, (class,), is log p(class, row) with the cell missing."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -273,7 +267,7 @@ def joint_of_cell(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return a function from possible values of one cell to an array (value, class) of log p(class, row)."""
+    """Return a function from values of one cell to log p(class, row), (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.
@@ -320,24 +314,24 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Choose which unlabelled rows to label next, the best first.
 
-    The criterion (column ``epistemic`` of :meth:`uncertainty`) is the mutual information of label and parameters (BALD:
-    Houlsby et al. 2011).
+    Rows are ranked by the mutual information of label and parameters (BALD, Houlsby et al. 2011).
 
     Parameters
     ----------
     X : table
         Rows without a label.
     n : int
-        Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c
-        (Desautels et al. 2014), so that a batch is not n copies of one row.
+        Number of rows to choose. Each chosen row is learned, weighted by its class probabilities, before the next
+        choice (Desautels et al. 2014).
     draws : int
-        Number of draws of the parameters. All rows use the same draws.
+        Number of draws of the parameters.
 
     Returns
     -------
     DataFrame (row, ...)
-        The chosen rows in the order of choice, with the index of ``X``. ``information`` is the criterion, in nats, when
-        the row was chosen. ``prediction`` and its ``probability`` come from the classifier without the chosen rows.
+        The chosen rows in the order of choice, with the index of ``X``. ``information`` is the mutual information, in
+        nats, when the row was chosen. ``prediction`` is the class predicted by the fitted model, and ``probability`` is
+        the probability of that class.
 
     Raises
     ------

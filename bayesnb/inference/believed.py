@@ -1,11 +1,6 @@
 """The posterior of naive Bayes and of any learned exponents, as one object.
 
-Conditioning on x gives a mixture over the possible classes c of the row,
-
-    p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
-
-The mean of p(c | x, θ) is the predictive probability p(c | x, D) only under the posterior p(θ | D, x). By default
-(``given="row"``), results for a row are also conditioned on this row (``docs/theory/ratio-of-averages.md``).
+By default, results for a row are also conditioned on this row (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ PREDICTIVE = Spelled('ask classifier_.with_estimate("predictive")', "fit the mod
 class Believed:
     """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
 
-    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive". ``dependence`` is ``None`` for naive Bayes.
+    ``plug_in`` holds the plug-in parameters, ``None`` for "predictive". ``dependence`` is ``None`` for naive Bayes.
     ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
     "row" if the posterior also conditions on the row to predict, otherwise "data".
     """
@@ -55,7 +50,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate. Raises ``ValueError`` if the new estimate does not exist for these data."""
+        """A copy with another estimate; ``ValueError`` if the estimate does not exist for these data."""
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
             require_prior(estimate)
@@ -65,12 +60,12 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with another dependence (``None`` for naive Bayes) and with ``given`` set to its default."""
+        """A copy with another dependence (``None`` for naive Bayes) and the default ``given``."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with this value of ``given``; the object itself if ``given`` is None.
+        """A copy with this value of ``given``; unchanged if ``given`` is None.
 
         If terms have exponents, ``given="row"`` raises ``ValueError``.
         """
@@ -97,7 +92,7 @@ class Believed:
 
     @property
     def of_forests(self) -> bool:
-        """Whether the model is an average over forests (and so has no exponents)."""
+        """Whether the model is an average over forests."""
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
@@ -118,7 +113,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """The value plugged in for the exponents, "mode" or "mean"; ``None`` if the exponents are integrated out."""
+        """Which exponents to plug in, "mode" or "mean"; ``None`` if the exponents are integrated out."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 
@@ -129,9 +124,9 @@ class Believed:
     # At the estimate
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x) of encoded rows by the chosen estimate, (row, class).
+        """log p(class, row) by the chosen estimate, (row, class).
 
-        With exponents, log p(x) comes from naive Bayes, and log p(c | x) from the exponents.
+        With exponents, log p(row) comes from naive Bayes, and log p(class | row) from the exponents.
         """
         if self.plug_in is None:
             joint = self.posterior.log_predictive(data, n_rows)
@@ -145,11 +140,11 @@ class Believed:
         return logsumexp(joint, axis=1, keepdims=True) + log_proba
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row | data) of naive Bayes with the parameters integrated out, (row, class)."""
+        """log p(class, row) under naive Bayes with the parameters integrated out, (row, class)."""
         return self.posterior.log_predictive(data, n_rows) + self.offset
 
     def log_proba(self, data: Data, n_rows: int) -> Array:
-        """log p(class | row, data) with all parameters integrated out, (row, class)."""
+        """log p(class | row) with all parameters integrated out, (row, class)."""
         if self.dependence is None:
             return normalize(self.log_predictive(data, n_rows))
         return self.dependence.log_proba(self.posterior, data, n_rows, self.posterior.log_label + self.offset)
@@ -165,7 +160,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and a ``LeftOut`` per sampled feature."""
+        """Leave-one-out log p(class, row) of learned rows, (row, class), and a ``LeftOut`` per sampled feature."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -186,7 +181,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """The exponents of the columns and the offset, (class, column + 1); ``None`` for naive Bayes."""
+        """The exponents of the columns, then the offset, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.dependence.spec.forests:
@@ -216,7 +211,7 @@ class Believed:
 
     @cached_property
     def draw_size(self) -> int:
-        """The number of values in one draw of all parameters except those of the features in ``by_cells``."""
+        """Number of values in one draw of the parameters, without the features in ``by_cells``."""
         return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
@@ -225,9 +220,9 @@ class Believed:
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
+        """log p(class, row | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        Further draws use ``seed``: (random seed, batch number of ``drawn``).
+        ``seed`` is the random seed and the number of the batch ``drawn``.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)
@@ -237,12 +232,12 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, self.offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function that decomposes predictive entropy, given draws p(c | x, θ), (draw, row, class).
+        """Return a function from draws of p(class | row, θ), (draw, row, class), to entropies in nats.
 
-        The result holds the total, aleatoric and epistemic entropy in nats, and their Monte Carlo standard errors, with
-        shape (row, 2, 3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011).
-        If draws are conditioned on the row, exp(``log_p``), (row, class), replaces the draws' mean.
+        The function returns total, aleatoric and epistemic entropy with their Monte Carlo standard errors, (row, 2, 3).
+        ``log_p``, (row, class), is log p(class | row) with all parameters integrated out.
         """
+        # Given the row, the mean of p(class | row, θ) is exp(log_p), so the mean of the draws is not needed.
 
         def given_row(p: Array, rows: slice) -> Array:
             mean = np.exp(log_p[rows])
@@ -265,7 +260,9 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise an error for plug-in estimates with an unknown class, or modes with sampled features."""
+    """Raise an error if a class is unknown and the estimate is a plug-in, or a feature is sampled and the plug-in a
+    mode.
+    """
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "
@@ -279,7 +276,8 @@ def require_point(model: NaiveBayes, estimate: Estimate) -> None:
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Refuse an ``estimate`` that ignores priors, because the likelihood of exponents may have no maximum."""
+    """Raise an error if the estimate ignores priors."""
+    # Under flat priors, the likelihood of exponents may have no maximum.
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -19,34 +19,9 @@ from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """Estimate class frequencies of unlabelled rows by maximum likelihood (EM), if p(x | class) is unchanged.
+    """Class frequencies of unlabelled rows, (class,), by maximum likelihood (EM), and the number of steps.
 
-    Parameters
-    ----------
-    log_likelihood : array (row, class)
-        log p(x | c, D), up to a constant per row.
-    max_iter : int
-    tol : float
-        EM stops if no other π could increase the objective by more than ``tol`` nats.
-
-    Returns
-    -------
-    prior : array (class,)
-        The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
-    n_iter : int
-        Number of steps. No step lowers the objective.
-
-    Raises
-    ------
-    ImpossibleRowError
-        If a row is impossible under every class.
-    ValueError
-        If there are no rows, or an entry is NaN or +∞.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If ``tol`` was not reached.
+    ``log_likelihood``, (row, class), is log p(row | class), up to a constant per row.
 
     References
     ----------
@@ -105,10 +80,7 @@ def interval_of_shares(
 
 
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
-
-    ``draws`` is the total number, rounded up to a multiple of the number of chains.
-    """
+    """Posterior draws of the class frequencies of new rows under a Dirichlet(1) prior, (chain, draw, class)."""
     # A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
     # counts, which is Dirichlet(1 + counts).
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
@@ -136,14 +108,13 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
         Fixed class probabilities for all rows, by label or in the order of ``classes_``. A Dirichlet prior is updated
-        with the learned labels. If class probabilities differ between the rows to predict, pass an array (row, class),
-        or a DataFrame with one column per class.
+        with the learned labels. If class probabilities differ between rows, pass an array (row, class), or a DataFrame
+        with one column per class.
 
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed, and the change of
-        the log class prior is added to the offsets.
+        A fitted model that cannot learn further rows. The exponents of a dependence stay fixed.
 
     Examples
     --------
@@ -173,7 +144,7 @@ def estimate_class_prior(
     prob: float | None = None,
     draws: int = 4000,
 ) -> pd.Series | pd.DataFrame:
-    """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
+    """Estimate the class frequencies of new rows without labels, if p(row | class) has not changed (label shift).
 
     The method is EM (Saerens, Latinne and Decaestecker 2002). Predict with ``with_class_prior(clf,
     estimate_class_prior(clf, X))``.
@@ -185,7 +156,7 @@ def estimate_class_prior(
     max_iter : int
         The largest number of steps of EM.
     tol : float
-        EM stops if the log likelihood is within this distance of its maximum, in nats.
+        EM stops when the log likelihood is within this distance of its maximum, in nats.
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
@@ -195,12 +166,22 @@ def estimate_class_prior(
     -------
     Series (class,)
         The estimate. With ``prob``, a DataFrame with ``probability``, ``lower`` and ``upper``. ``attrs["mcse"]`` is the
-        largest Monte Carlo standard error of a bound.
+        largest Monte Carlo standard error of an interval end.
+
+    Raises
+    ------
+    ImpossibleRowError
+        If a row is impossible under every class.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``tol`` was not reached.
 
     Notes
     -----
-    The interval treats the learned p(x | class) as known, so it is too narrow if few rows were learned. An estimate of
-    0 or 1 may lie outside of its interval.
+    The interval treats the learned p(row | class) as known, so the interval is too narrow if few rows were learned. An
+    estimate of 0 or 1 may lie outside the interval.
 
     Examples
     --------

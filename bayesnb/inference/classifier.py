@@ -1,4 +1,4 @@
-"""An immutable fitted model; its methods are the questions of :mod:`bayesnb.inference.questions`."""
+"""An immutable fitted model, whose methods are questions."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which holds no rows and may be shared by threads.
 
-    A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its classifier, ``classifier_``.
+    A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 
-    If ``expected`` is true, the statistics include expected counts. ``em`` is the result of EM. ``declared`` are the
-    classes named by ``classes=`` or by the type of the labels. ``reading`` holds the command-line options for reading
-    the file. ``record`` holds the name of the learned table and the scores of its rows.
+    ``expected`` is true if the statistics include expected counts of unlabelled rows. ``em`` is the result of EM.
+    ``declared`` are the classes named by ``classes=`` or by the type of the labels. ``reading`` holds the command-line
+    options for reading the file. ``record`` holds the name of the learned table and the scores of its rows.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Classifier(FittedModel):
 
     @property
     def named_classes(self) -> tuple[Any, ...]:
-        """The classes that the user or a prior named; a named class may have no rows."""
+        """The classes that the user or a prior named, including classes without rows."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(self.classes.tolist())]))
 
     @property
@@ -120,14 +120,7 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table that :func:`table_of` returned. Unseen levels, and texts without known words,
-        raise a warning.
-
-        Raises
-        ------
-        ValueError
-            If class priors per row do not match the number of rows.
-        """
+        """The encoded columns of a table from :func:`table_of`, with warnings about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
@@ -143,14 +136,14 @@ class Classifier(FittedModel):
         return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
     def encoded(self, rows: TrainingRows, absent: str | None = None) -> tuple[Data, Labels]:
-        """Encode rows, by default learned rows, their classes and their weights."""
+        """Encode the columns, classes and weights of rows."""
         self.posterior.warn_of_chains()
         table = self.schema.through(rows.table)
         _, data = self.schema.read(table, absent=absent)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Like :meth:`encoded`, but for labelled rows only. ``whole`` requires exactly the learned rows."""
+        """Encode the labelled rows, to leave each out; ``whole=True`` requires exactly the learned rows."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -175,13 +168,13 @@ class Classifier(FittedModel):
             )  # fmt: skip
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-        """For learned rows i: log p(c, x_i | D without row i), (row, class), and the class codes, (row,)."""
+        """Leave-one-out log p(class, row) of learned rows, (row, class), and the class codes, (row,)."""
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Like :meth:`log_left_out`, but also return a ``LeftOut`` per sampled feature. ``refit`` is as in ``loo``."""
+        """Like :meth:`log_left_out`, with a ``LeftOut`` per sampled feature; ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -196,7 +189,7 @@ class Classifier(FittedModel):
 
     @property
     def fixed_seed(self) -> Any:
-        """A copy of the seed, so that each call gives the same answer; 0 by default."""
+        """A copy of the seed, 0 by default, so that each call gives the same answer."""
         return 0 if self.seed is None else deepcopy(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
@@ -255,12 +248,12 @@ class Classifier(FittedModel):
 
     @property
     def exponents_(self) -> pd.DataFrame:
-        """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes.
+        """The exponents of all terms as a table; ``AttributeError`` for naive Bayes.
 
         Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
-        ``log_bayes_factor``, in nats, compares a learned exponent with an exponent fixed at its prior mean.
+        ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean.
         ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
-        true if further rows were learned or forgotten after the exponents were learned.
+        true if rows were learned or forgotten since then.
 
         Examples
         --------
@@ -288,8 +281,8 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of the learned rows: ``.joint`` is log p(X, y), and ``.conditional`` is log p(X | y).
 
-        With a ``dependence``, the evidence is still that of naive Bayes, because exponents do not define a density of
-        the columns. To compare dependences, use ``evaluate`` with ``cv=5``.
+        With a ``dependence``, the evidence is that of naive Bayes. To compare dependences, use ``evaluate`` with
+        ``cv=5``.
 
         Raises
         ------
@@ -367,7 +360,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Convert ``ImpossibleRowError`` to ``FarRowError`` for rows with positive predictive probability."""
+    """Replace ``ImpossibleRowError`` by ``FarRowError`` for rows of positive predictive probability."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -45,14 +45,14 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     -------
     DataFrame (column, ...)
         The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from the class
-        frequencies to a model with only this column. ``without`` is the increase in log loss without this column; a
-        negative number means that leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors.
-        ``attrs["says"]`` summarizes the result. Without a dependence, the summary also names columns to leave out.
+        frequencies to a model with only this column. ``without`` is the increase in log loss per row without this
+        column; negative if leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors.
+        ``attrs["says"]`` summarizes the table.
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. For a large table, only a
-    random sample of rows is used.
+    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. A large table is represented by
+    a random sample of rows.
 
     Examples
     --------
@@ -119,10 +119,7 @@ DRAWN = 512
 
 
 def information(classifier: Classifier) -> dict[Any, float]:
-    """The mutual information, in nats, of the class and each feature by itself under the learned model.
-
-    NaN if a feature has no posterior from which values can be drawn.
-    """
+    """Mutual information, in nats, of the class and each feature in the learned model; NaN without posterior draws."""
     # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
     # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
     # answer does not depend on their order.

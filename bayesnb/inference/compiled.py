@@ -26,13 +26,8 @@ class CompiledClassifier:
     """An immutable fitted classifier that predicts one row of plain values in about 10 µs.
 
     Call the object with a sequence of values in the order of the fitted columns, or with a mapping from column to
-    value. The result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
-
-        base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
-
-    The first sum is over real columns j: b = 0 for Student-t densities, a = 0 and b = ½ for Normal densities. The
-    second sum is over categorical, 0/1 and count columns k (counts below 256). Rows that the formula does not cover,
-    such as rows with a missing cell, get their predictions, warnings and errors from ``classifier``.
+    value. The result is p(class | row), (class,), in the order of ``classes``. Rows outside the compiled arrays, such
+    as rows with a missing cell, are predicted by ``classifier``.
 
     Examples
     --------
@@ -46,6 +41,10 @@ class CompiledClassifier:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
+
+    # The log joint probability is base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k], z_j = (x_j - m_j - low_j)
+    # scale_j. The first sum is over real columns j: b = 0 for Student-t densities, a = 0 and b = ½ for Normal
+    # densities. The second sum is over categorical, 0/1 and count columns k (counts below 256).
 
     # ``base``, (class,), is the log class probability plus the log densities at the centres of the real columns.
     # ``reals`` are the positions of the real columns. ``curves`` are (m | low | scale | a | b, class, column), where
@@ -66,7 +65,7 @@ class CompiledClassifier:
         return self.classifier.schema.names
 
     def __call__(self, row: list[Any] | tuple[Any, ...] | Array | Mapping[Any, Any]) -> Array:
-        """p(c | x, D) of one row, (class,).
+        """p(class | row) of one row, (class,).
 
         Raises
         ------
@@ -95,7 +94,7 @@ class CompiledClassifier:
         return np.array(powers) / total if total >= 1.0 else self._asked(row)
 
     def predict_proba(self, rows: Any) -> Array:
-        """p(c | x, D) of several rows, (row, class).
+        """p(class | row) of several rows, (row, class).
 
         Parameters
         ----------
@@ -110,7 +109,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x), up to a constant. Raise an error if only ``classifier`` can handle the row."""
+        """log p(class, row), up to a constant; an error if only ``classifier`` can predict the row."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -161,7 +160,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row. If the family of a column has no Normal density,
+        If the model has a ``dependence`` or a class prior per row. If a column's family has no Normal density,
         Student-t density or table of values. If a column is read as dates, numbers with units or several choices.
 
     Examples
@@ -210,6 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
     """Six arrays (class, column) of the Normal columns: peak log density, m, low, scale, a and b."""
+    # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
@@ -228,7 +228,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether the densities can be tabulated, with one entry per discrete value and class."""
+    """Whether a table of one log density per value and class can represent the feature."""
     family = feature.family
     return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class, the number of known rows that conform less, and the number that conform equally.
+    """How many known rows conform less to a class than the new row, or equally, and how many are compared.
 
     All arrays are (new row, class).
     """
@@ -36,7 +36,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """Share of rows, new row included, at least as unusual as this row, (new row, class)."""
+        """Conformal p-values, (new row, class); ``u`` breaks ties, 1 for conservative p-values."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -44,7 +44,7 @@ class Counts:
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """Minus the log-odds of each row's class against all other classes, (row,); large for an unusual class."""
+    """The log-odds of all other classes against each row's class, (row,); large for an unusual class."""
     # 1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
@@ -61,10 +61,10 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """For each new row, count the known rows with a higher score (rows that conform less) and with an equal score.
+    """For each new row and class, count the known rows with a higher score and with an equal score.
 
-    Column c of ``known``, (row, class), is compared with column c of ``new``, (new row, class). ``codes``, (row,), are
-    the classes of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
+    ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes``, (row,), are the classes
+    of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -79,7 +79,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
-    """Counts of full conformal prediction: each new row joins the learned rows once per candidate class.
+    """Counts of full conformal prediction, in which each new row joins the learned rows once per class.
 
     References
     ----------
@@ -133,7 +133,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities, (row, class), after removing the row's label and adding the label ``candidate``."""
+    """Log class probabilities, (row, class), without the row's label but with the label ``candidate``."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -156,10 +156,10 @@ GUARANTEES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conformal:
-    """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
+    """Calibrated scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
-    ``conformal(clf, X, y)`` returns this object. ``by_class`` is true if the guarantee holds within each class.
-    ``scores``, (row,), are the nonconformities of the known rows, or None for "full", which uses ``data`` instead.
+    ``by_class`` is true if the guarantee holds within each class. ``scores``, (row,), are the nonconformities of the
+    known rows, or None for "full". ``data`` holds the known rows for "full".
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """For each row and class: the share of known rows at least as unusual as this row in this class.
+        """The share of known rows at least as unusual in a class as the row, for each row and class.
 
         Parameters
         ----------
@@ -206,7 +206,8 @@ class Conformal:
 
         Notes
         -----
-        If ``random_state`` is an integer, each call draws the same uniform numbers: pass all rows in one call.
+        If ``random_state`` is an integer, each call breaks ties with the same random numbers, so pass all rows in one
+        call.
 
         Examples
         --------
@@ -237,14 +238,14 @@ class Conformal:
         coverage : float
             The share of rows whose set should contain the true class; above 0 and below 1.
         smoothed : bool
-            As in :meth:`p_values`. Smoothing makes the coverage exact.
+            Break ties at random, so that the coverage is exact.
 
         Returns
         -------
         DataFrame of bool (row, class)
-            A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual under every
-            class. Without smoothing, a class compared with fewer than 1 / (1 - coverage) - 1 known rows is in every
-            set.
+            A class is in the set if its p-value is above 1 - coverage. The set of a row that is unusual under every
+            class is empty. Without smoothing, a class compared with fewer than 1 / (1 - coverage) - 1 known rows is in
+            every set.
 
         Examples
         --------
@@ -266,21 +267,20 @@ def conformal(
 ) -> Conformal:
     """Calibrate prediction sets on known rows, so that the sets have the requested coverage.
 
-    The guarantee of the sets assumes only that the rows are exchangeable. See ``docs/how-to/guaranteed-sets.md``.
+    The guarantee assumes only that the rows are exchangeable. See ``docs/how-to/guaranteed-sets.md``.
 
     Parameters
     ----------
     X, y, sample_weight
-        The known rows. "full" and "loo" require exactly the learned rows. For "split", give held-out rows. Weights must
-        be whole numbers.
+        The known rows: exactly the learned rows for "full" and "loo", held-out rows for "split". Weights must be whole
+        numbers.
     by_class : bool
-        For each candidate class, use only known rows of that class (Mondrian), so that the guarantee holds within each
-        class.
+        Whether the guarantee holds within each class. A class is then compared with known rows of this class only
+        (Mondrian).
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows: its guarantee is exact, but each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out: it is as fast as predicting, but
-        has no guarantee. "split" uses rows that were not learned, and its guarantee is exact, even with a
-        ``dependence``.
+        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
+        has no guarantee. "split" uses held-out rows; its guarantee is exact, even with a ``dependence``.
 
     Returns
     -------
@@ -295,9 +295,8 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is the log-odds of all other classes against the class. Sets based on log-odds are
-    the smallest on average (Sadinle et al. 2019). The guarantee of "full" and "split" requires levels and bins that do
-    not depend on the learned rows.
+    Rows are scored by log-odds, which give the smallest sets on average (Sadinle et al. 2019). The guarantee of "full"
+    and "split" requires levels and bins that do not depend on the learned rows.
 
     References
     ----------

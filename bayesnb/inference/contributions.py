@@ -1,8 +1,4 @@
-"""The contributions of the values of a row to the log-odds of two classes.
-
-The words of a row share one θ, so their joint predictive is not a product over words. One part of the predictive
-depends on the row's number of words; the words share this part in proportion to their counts.
-"""
+"""The contributions of the values of a row to the log-odds of two classes."""
 
 from __future__ import annotations
 
@@ -48,8 +44,8 @@ DRAWS = 1000
 class Contribution:
     """Contributions of one column, or of all words that occur, to the log-odds of rows.
 
-    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. ``factor`` is a tuple: the family (or OneWord),
-    the posterior and the encoded cells. ``term`` is the index of the column's term.
+    ``log_p``, (entry, class), is the log density of each value by the chosen estimate. ``factor`` is a tuple: the
+    family (or OneWord), the posterior and the encoded cells. ``term`` is the index of the column's term.
     """
 
     name: Sequence[Any]
@@ -66,13 +62,13 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 
 
 class OneWord:
-    """The moments of θ_k^n for a word k that occurs n times, where θ_k has a Beta distribution.
+    """Moments of the likelihood θ^n of a word with n occurrences, where θ has a Beta distribution.
 
     Each row of ``x`` holds a word's position and count.
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
-        """ln E[θ_k^(t n)] and its first two derivatives in t, (3, cell, class)."""
+        """ln E[θ^(t n)] and its first two derivatives in t, (3, cell, class)."""
         belief, n = self._of_words(posterior, x)
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
@@ -81,7 +77,7 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of n ln θ_k per word, (draw, cell, class)."""
+        """Draws of n ln θ per word, (draw, cell, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
@@ -120,11 +116,9 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 
 
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
-
-    If parameters of different columns are dependent, the entry "(averaging)" is the log-odds minus the sum of the
-    contributions.
-    """
+    """Yield the contribution of each term to the log-odds of classes a and b, if the posterior consists of draws."""
+    # Parameters of different columns may be dependent. Then the entry "(averaging)" is the log-odds minus the sum of
+    # the contributions.
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
     rest = _against(log_joint, a, b)
@@ -219,7 +213,7 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each column, as in naive Bayes, then of each edge between two columns, then the sum."""
+    """Yield the contribution of each column, then of each edge between two columns, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)
@@ -269,8 +263,8 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class). If ``point`` is None,
-    ``log_p`` is the log predictive.
+    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class), or the log predictive if
+    ``point`` is None.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -311,6 +305,8 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
     row, word, n = row[occurs], word[occurs], n[occurs, None]
     length = np.bincount(row, n[:, 0], minlength=counts.shape[0])[row, None]
     if theta is None:
+        # The words of a row share one θ, so their joint predictive is not a product over words. One part depends on the
+        # number of words of the row; the words share this part in proportion to their counts.
         log_p = log_rising(believed.alpha[:, word].T, n) - n / length * log_rising(believed.total, length)
     else:
         log_p = n * np.moveaxis(theta["log_theta"][..., word], -1, -2)

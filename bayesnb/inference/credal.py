@@ -1,8 +1,4 @@
-"""Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
-
-For nominal columns and the class probabilities, the set of priors is the *imprecise Dirichlet model* (Walley 1996) of
-the naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008).
-"""
+"""Class probabilities under a set of priors: lower and upper bounds, and the undominated classes."""
 
 from __future__ import annotations
 
@@ -54,12 +50,12 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """f(t) and h(t) are the smallest and the largest ln J, with J ∝ p(class, row), under all priors with share t.
+    """Bounds of ln p(class, row), up to a constant, as functions of the class's share of the concentration ``s``.
 
-    ``low`` and ``high``, (row, class), are the parts of f and h that do not depend on t. ``own_low`` and ``own_high``,
-    (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the
-    number of learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and ``high`` include
-    the class probabilities.
+    ``low`` and ``high``, (row, class), are the parts without the share. ``own_low`` and ``own_high``, (row, class,
+    column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the number of
+    learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and ``high`` include the class
+    probabilities.
     """
 
     low: Array
@@ -75,11 +71,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """The smallest ln J over the set of priors, and its derivative in the shares t, both (..., row, class)."""
+        """The smallest ln p(class, row) over all priors, and its derivative in the shares t, both (..., row, class)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """As :meth:`f`, but with the largest ln J."""
+        """Like :meth:`f`, but the largest ln p(class, row)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -145,7 +141,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Find the shares t; return whether μ is too small, and the log-odds against class c, both (c, row)."""
+        """Return whether the multiplier μ is too small, and the log-odds against class c, both (c, row)."""
         low, high = _bisected(lambda t: log_slope(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -191,7 +187,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """Change the shares t_a and t_b, but not their sum, to maximize ``value``; return all shares."""
+    """Change the shares of classes a and b, but not their sum, to maximize ``value``; return all shares."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -241,7 +237,7 @@ def predict_credal(
 ) -> pd.DataFrame:
     """Lower and upper class probabilities under a set of priors, and the undominated classes.
 
-    With the default arguments, the bounds are those of the naive credal classifier (Zaffalon 2002).
+    By default, the set is the imprecise Dirichlet model of the naive credal classifier (Walley 1996; Zaffalon 2002).
 
     Parameters
     ----------
@@ -249,10 +245,10 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2. ``s`` applies to the classes and to
-        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, the classes and all
-        columns keep their fitted prior.
+        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, all priors are the
+        fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters. The hyperparameters of each class and column vary independently.
+        Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}
         Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
         Zaffalon 2008).
@@ -354,7 +350,7 @@ def _bounds(
 
 
 def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
-    """The weight of each level, (class, column, level), and the number of levels per column (2 for 0/1 columns)."""
+    """The weight of each level, (class, column, level), and the number of levels per column."""
     s = classifier.statistics.features[name]
     if isinstance(s, BinaryCounts):
         return np.stack([s.n - s.ones, s.ones], axis=-1), [2] * s.n.shape[1]
@@ -402,13 +398,7 @@ ROWS = 512
 def interval_bounds(
     family: Conjugate, intervals: tuple[Prior, Prior], s: Statistic, x: Column, labels: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    """The smallest and the largest log p(x | c, D), (row, class), over all priors between two given priors.
-
-    Raises
-    ------
-    ValueError
-        If a prior's type is not supported, or an end of an interval is infinite, or the columns share one θ.
-    """
+    """The smallest and the largest log density of each row and class, (row, class), over all priors between two."""
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
     if family.whole_rows:
@@ -422,7 +412,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable if its concentration is largest and all other concentrations are smallest."""
+    # A level is most probable if its concentration is largest and all other concentrations are smallest.
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 
@@ -434,7 +424,8 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Coordinate search over hyperparameters, started at every corner and at the middle of the intervals."""
+    # Coordinate search over hyperparameters, started at every corner and at the middle of the intervals.
+    # The search starts at every corner and at the middle of the intervals.
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
     if not all(np.isfinite(pair).all() for pair in pairs.values()):

@@ -1,4 +1,4 @@
-"""Decide from class probabilities: least expected cost, abstention, and smallest sets of classes."""
+"""Decisions from class probabilities: least expected cost, abstention, and smallest sets of classes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,9 @@ ROUNDING = 1e-12
 def least_expected_cost(
     proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
 ) -> pd.DataFrame:
-    """The decision of least expected cost for each row, or no decision if every decision is too expensive.
+    """The decision of least expected cost for each row, as :func:`decide` returns it.
 
-    ``proba`` is (row, class). ``costs`` has one column per decision and one row per true class, in any order. A gain is
-    a negative cost. Without ``reject_cost``, every row gets a decision.
-
-    Returns
-    -------
-    DataFrame (row, ...)
-        ``decision`` is a column of ``costs`` (the first in a tie), or None. ``expected_cost`` is the expected cost of
-        the decision, or ``reject_cost``. ``abstained`` is True if there is no decision.
-
-    Raises
-    ------
-    TypeError
-        If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
-    ValueError
-        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite. If ``reject_cost`` is not
-        below the largest cost.
+    ``proba`` is (row, class). ``costs`` has one column per decision and one row per true class, in any order.
 
     References
     ----------
@@ -124,16 +109,7 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
-    """For each row, the smallest set of classes with probability at least ``mass``, as bool (row, class).
-
-    The sets are highest-density credible sets (Berger 1985, 4.3.2). Ties go to the earlier class. The probability of a
-    set may be 1e-12 below ``mass``, because of rounding.
-
-    Raises
-    ------
-    ValueError
-        If ``mass`` is not in (0, 1].
-    """
+    """The smallest set of classes with probability at least ``mass``, for each row, as bool (row, class)."""
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
         raise ValueError(f"Expected mass above 0 and at most 1, such as 0.9; got {mass!r}")
@@ -161,14 +137,24 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     X : table
         The rows to predict.
     costs : DataFrame (class, decision)
-        The cost of each decision (column) for each true class (row). Decisions may be classes or anything else.
+        The cost of each decision (column) for each true class (row); a gain is a negative cost. Decisions may be
+        classes or anything else.
     reject_cost : float, optional
         The cost of not deciding. A row is left undecided if every decision has an expected cost above ``reject_cost``.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``decision`` (None if undecided), ``expected_cost``, ``abstained``.
+        ``decision`` is a column of ``costs`` (the first in a tie), or None if the row is undecided. ``expected_cost``
+        is the expected cost of the decision, or ``reject_cost``. ``abstained`` is True if the row is undecided.
+
+    Raises
+    ------
+    TypeError
+        If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
+    ValueError
+        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite. If ``reject_cost`` is not
+        below the largest cost.
 
     Examples
     --------
@@ -188,16 +174,17 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 
 @question("the smallest set of classes with a given probability", "what to do", "sets")
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
-    """For each row, the smallest set of classes with probability at least ``mass``.
+    """The smallest set of classes with probability at least ``mass``, for each row.
 
-    For a guarantee that does not depend on the model, see :func:`bayesnb.sets.conformal`.
+    The sets are highest-density credible sets (Berger 1985, 4.3.2). For a guarantee that does not depend on the model,
+    see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------
     X : table
         The rows to predict.
     mass : float
-        The least probability of a set; above 0 and at most 1.
+        The least probability of a set; above 0 and at most 1. Ties go to the earlier class.
 
     Examples
     --------

@@ -31,7 +31,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws of parameters and exponents. Iterating again yields the same draws."""
+    """Exact posterior draws of parameters and exponents, the same draws in every iteration."""
 
     believed: Believed
     draws: int
@@ -77,14 +77,14 @@ class PosteriorDraws:
         return np.sqrt(self.draws / believed.posterior.effective(*how))
 
     def log_joint(self, data: Data, rows: Array) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class), for one batch of rows."""
+        """log p(class, row | θ) at every draw, (draw, row, class), for one batch of rows."""
         seed, parts = seed_of_rows(self.seed), enumerate(self._few or self)
         at, some = self.believed.of_rows(rows).log_joint_at, part_of(data, rows)
         return np.concatenate([at(drawn, (seed, k), some, len(rows)) for k, drawn in parts])
 
 
 def seed_of_rows(seed: Any) -> int:
-    """The seed of draws that are conditioned on a row. If ``seed`` is a Generator, its state does not change."""
+    """A seed for draws that are conditioned on a row; a Generator keeps its state."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
@@ -124,11 +124,10 @@ MEMORY = 2**29
 @question("draws of the class probabilities", "how sure", "draws")
 @of_near_rows
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
-    """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
+    """p(class | row, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. The
-    exponents or forests of a dependence are drawn too. The parameters of Pólya trees, pairs and joint columns are not
-    drawn but integrated out.
+    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. Exponents
+    and forests are drawn too. The parameters of Pólya trees, pairs and joint columns are integrated out.
 
     Parameters
     ----------

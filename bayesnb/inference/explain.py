@@ -57,22 +57,22 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        by the chosen estimate. ``lower`` and ``upper`` are an equal-tailed posterior interval, or NaN for entries
-        without an interval, such as "(averaging)". For an unseen level, ``missing`` is true, but ``value`` shows the
-        level.
+        by the chosen estimate.
+
+        ``lower`` and ``upper`` are an equal-tailed posterior interval, NaN for entries without an interval. For an
+        unseen level, ``missing`` is true, but ``value`` shows the level.
 
     Notes
     -----
-    With a dependence, the entry of a column is the log-likelihood ratio times the exponent, plus the offset, plus the
-    slope times the value. The effects of partitions and of the kernel are attributed to the columns (Aumann and Shapley
-    1974). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the learned correction of the
-    class frequencies. "(averaging)" is the effect of averaging over exponents or dependent parameters instead of
-    plugging in estimates.
+    With exponents, the entry of a column is the log-likelihood ratio times the exponent, plus learned offsets and
+    slopes. The effects of partitions and of the kernel are attributed to the columns (Aumann and Shapley 1974). Shapes,
+    pairs, joint columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
+    "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
     log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the
-    data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of the remaining edges and of all edges
-    with a missing cell.
+    data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of all other edges, and of edges with a
+    missing cell.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""The distribution of a missing cell, and the surprise of a known cell, given the rest of the row.
-
-The predictive distribution of a cell x_j is p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
-"""
+"""The distribution of a missing cell, and the surprise of a known cell, given the rest of the row."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ from bayesnb.progress import counted
 def fill_in(
     classifier: Classifier, X: Any, prob: float | None = None, answer: Literal["summary", "distribution"] = "summary"
 ) -> pd.DataFrame:
-    """Predict each missing cell from the rest of its row: p(value | rest, D), with the class summed out.
+    """Predict each missing cell from the other cells of its row.
 
     Parameters
     ----------
@@ -52,12 +49,15 @@ def fill_in(
     Returns
     -------
     DataFrame (row and column, ...)
-        The summary: ``value`` is the most probable level, or the median of counts and real numbers. ``lower`` and
-        ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the probability of
-        ``value``, NaN for real numbers. Dates are written as in the table. The distribution holds the ``probability``
-        of each possible value, indexed by row, column and value. For a real column, the listed values are quadrature
-        nodes. ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure
-        is missing.
+        The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
+        ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
+        probability of ``value``, NaN for real numbers. Dates are written as in the table.
+
+        The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
+        quadrature nodes.
+
+        ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure is
+        missing.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any,
 
 @question("to know which cells are odd, given the rest of their rows", "is the model right", "checks")
 def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
-    """How surprising each known cell is given the rest of its row: -ln p(cell | rest, D) in nats.
+    """How surprising each known cell is given the other cells of its row: -ln p(cell | other cells), in nats.
 
     Parameters
     ----------
@@ -184,8 +184,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). All densities come from naive Bayes, even with a
-    ``dependence``.
+    All densities come from naive Bayes, even with a ``dependence``.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Patterns:
     ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1 if
     the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
     agreeing cells, and ``total`` (column,) counts cells that are not missing; both include the prior concentrations.
-    ``log_class(k)`` is the term of the class probability after k rows were removed.
+    ``log_class(k)`` is the log class probability after k rows were removed, up to a constant.
     """
 
     # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
@@ -54,7 +54,7 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class after k rows are removed.
+        """The log joint probability of the class after k rows are removed, up to a constant.
 
         Per column, ``seen`` counts the known removed cells, and ``agreed`` those equal to the predicted row's cell.
         """
@@ -64,10 +64,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows, with its score and the patterns of its rows.
-
-    ``bound`` is an upper bound on the scores of all removals of k rows.
-    """
+    """A removal of rows with its score, and an upper bound on the scores of all removals of equally many rows."""
 
     score: float
     bound: float
@@ -75,7 +72,7 @@ class Removal:
 
 
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
-    """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the class score most.
+    """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the score of the class most.
 
     At most ``nodes`` branches are examined. The bound also holds for unexamined branches.
     """
@@ -173,7 +170,7 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How many removed rows, how much contamination, or which prior power would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum; otherwise, rows are removed one by
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. Otherwise, rows are removed one by
     one, and fewer rows may suffice.
 
     Parameters
@@ -189,9 +186,11 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     -------
     Flip
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
-        bound on the number of rows. ``contamination`` is the smallest ε that can change the prediction if every
-        probability table p becomes (1 - ε) p + ε q, for some q. ``prior_power`` is the power nearest to 1 that, applied
-        to all priors as in :func:`sensitivity`, changes the prediction.
+        bound on the number of rows.
+
+        ``contamination`` is the smallest ε that can change the prediction if every probability table p becomes (1 - ε)
+        p + ε q, for some q. ``prior_power`` is the power of all priors, nearest to 1, that changes the prediction (see
+        :func:`sensitivity`).
 
     Raises
     ------
@@ -331,10 +330,8 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε at which another class ties with the predicted class.
-
-    Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
-    """
+    """The smallest ε at which another class ties with the predicted class."""
+    # Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
@@ -351,7 +348,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that changes the prediction if applied to all priors, or NaN."""
+    """The power of all priors, nearest to 1, that changes the prediction; NaN if there is none."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

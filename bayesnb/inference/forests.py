@@ -24,11 +24,12 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     DataFrame (edge, ...)
         ``first`` and ``second`` are the columns. ``class`` is present if each class has its own forest. ``probability``
         is the probability of the edge given the data. ``log_bayes_factor``, in nats, compares dependence with
-        independence of these two columns alone. ``attrs["log_gain"]`` is the log evidence minus the log evidence of
-        naive Bayes on the same cells. ``attrs["log_gain_bounds"]`` bound the exact difference, with missing cells of
-        learned rows summed out. ``attrs["log_naive"]`` is the log probability that there are no edges.
-        ``attrs["strength"]`` and ``attrs["beta"]`` are the hyperparameters with the largest evidence. ``attrs["says"]``
-        states the result.
+        independence of these two columns alone.
+
+        ``attrs["log_gain"]`` is the log evidence minus the log evidence of naive Bayes on the same cells.
+        ``attrs["log_gain_bounds"]`` bound the exact difference, with missing cells of learned rows summed out.
+        ``attrs["log_naive"]`` is the log probability that there are no edges. ``attrs["strength"]`` and
+        ``attrs["beta"]`` are the hyperparameters with the largest evidence. ``attrs["says"]`` states the result.
 
     Raises
     ------

@@ -1,8 +1,4 @@
-"""The expected loss, its predictive interval, and the regret of plug-ins after learning further rows.
-
-Each posterior draw of θ is treated as the true θ. Statistics of further rows, drawn given the true θ, are added to the
-learned statistics. The updated posterior then predicts new rows drawn given the true θ.
-"""
+"""The expected loss, its predictive interval, and the regret of plug-ins after learning further rows."""
 
 from __future__ import annotations
 
@@ -36,10 +32,10 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """At one θ, draw the statistic of further rows, ``rows`` per class.
+    """Draw the statistic of further rows at one θ, ``rows`` per class.
 
-    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing. If the
-    family's statistic cannot be drawn directly, cells are drawn and encoded by ``read``, and ``share`` is ignored.
+    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
+    ``read`` encodes cells, if the family draws cells instead of statistics.
     """
     n = rng.binomial(rows[:, None], share)
     if (found := family.drawn_statistic(theta, s, n, rng)) is not None:
@@ -111,8 +107,10 @@ def worth_of_rows(
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` enclose the mean loss of
         predicted rows with probability ``prob``; both are absent with a ``dependence``. ``saving`` is the decrease in
-        loss. Columns that begin with ``regret`` hold the regrets of the plug-ins. ``attrs["rows_needed"]`` maps each
-        plug-in to the number of further rows (perhaps infinite) after which its regret stays at most ``bound``.
+        loss. Columns that begin with ``regret`` hold the regrets of the plug-ins.
+
+        ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which its
+        regret stays at most ``bound``.
 
     Raises
     ------
@@ -139,6 +137,8 @@ def worth_of_rows(
     >>> found["loss"].round(2).to_dict()
     {0: 0.37, 40: 0.35, 400: 0.34}
     """
+    # Each posterior draw of θ is treated as the true θ. Statistics of further rows, drawn given the true θ, are added
+    # to the learned statistics. The updated posterior then predicts new rows drawn given the true θ.
     classifier.require_one_class_prior("the worth of further rows")
     classifier.require_counted("further rows are added to rows that were counted")
     classifier.posterior.require_exact("the posterior after further rows", "fit it as another family")

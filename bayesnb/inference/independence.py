@@ -41,9 +41,9 @@ class Independence:
     pairs : DataFrame
         A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is the
         log Bayes factor, in nats, of dependence given the class. ``information`` is the mutual information given the
-        class, in nats, adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if
-        independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b | c)
-        replaces p(a | c) p(b | c), and ``se`` is the standard error of the gain. ``score`` is the z-score of the pair's
+        class, in nats, adjusted for chance. ``lower`` and ``upper`` are the interval of the information; ``lower`` is 0
+        if independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b |
+        c) replaces p(a | c) p(b | c). ``se`` is the standard error of the gain. ``score`` is the z-score of the pair's
         term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
@@ -51,7 +51,7 @@ class Independence:
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
-        The dependence of the model, if it has one.
+        The dependence of the model.
     """
 
     pairs: pd.DataFrame
@@ -80,11 +80,9 @@ class Independence:
 
     @property
     def advice(self) -> str | None:
-        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
-
-        "pairwise" is advised if a dependent pair has a significant score (Bonferroni), otherwise "weighted" if log-odds
-        are too large or too small.
-        """
+        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed."""
+        # "pairwise" is advised if a dependent pair has a significant score (Bonferroni), otherwise "weighted" if
+        # log-odds are too large or too small.
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
             return "pairwise"
@@ -213,13 +211,7 @@ def independence(
 def audited(
     posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
 ) -> Independence:
-    """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
-
-    Raises
-    ------
-    ValueError
-        If the columns are too many to test all pairs, or leave-one-out is not exact.
-    """
+    """Test every pair of columns for dependence given the class, with intervals of probability ``level``."""
     # Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
     # sixteen intervals for the gain and for monotone dependence.
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
@@ -246,10 +238,8 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
-    """Log Bayes factors of dependence given the class, (pair,).
-
-    Over all permutations of one column within a class, the mean Bayes factor is about 1.
-    """
+    """Log Bayes factors of dependence given the class, (pair,)."""
+    # Over all permutations of one column within a class, the mean Bayes factor is about 1.
     # If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
     # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one
     # parameter per class.

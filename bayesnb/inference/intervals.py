@@ -1,4 +1,4 @@
-"""Posterior quantiles of class probabilities p(c | x, θ), by saddlepoint approximation or from draws."""
+"""Posterior quantiles of class probabilities, by saddlepoint approximation or from draws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """For two classes, the quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """Quantiles of p(class | row, θ) for two classes, and their Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:
@@ -67,9 +67,9 @@ def predict_interval(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """Posterior median and equal-tailed interval of p(c | x, θ).
+    """Posterior median and equal-tailed interval of p(class | row, θ).
 
-    ``predict_proba`` is the mean of p(c | x, θ) over p(θ | D, x). See ``docs/how-to/uncertainty.md``.
+    ``predict_proba`` is the posterior mean of p(class | row, θ) given the row. See ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def predict_interval(
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ. "row", the default, is p(θ | D, x). "data" is p(θ | D), for a row that was chosen without
-        regard to θ. With exponents, "data" is the default, and "row" raises an error.
+        The posterior of θ: given data and row ("row", the default), or given the data alone ("data"). "data" is for a
+        row that was chosen without regard to θ. With exponents, "data" is the default, and "row" raises an error.
 
     Returns
     -------

@@ -1,8 +1,4 @@
-"""Which labels are doubtful, and how many are wrong.
-
-:func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If joint
-draws are impossible, :func:`wrong_labels` integrates out ε and uses leave-one-out probabilities of the labels.
-"""
+"""Which labels are doubtful, and how many are wrong."""
 
 from __future__ import annotations
 
@@ -49,10 +45,7 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """For each label, the probability that it is wrong.
-
-    ``expected`` and ``sd`` are the mean and the standard deviation of the number of wrong labels.
-    """
+    """The probability that each label is wrong, and the mean and standard deviation of the number of wrong labels."""
 
     each: Array
     expected: float
@@ -62,12 +55,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the prior, given as a ``Posterior`` without rows.
-
-    Raises
-    ------
-    ImproperError
-        If a prior is improper, so that parameters of a class without rows cannot be drawn.
+    ``before`` is the prior, given as a ``Posterior`` without rows. ``ImproperError`` if a prior is improper.
 
     Examples
     --------
@@ -104,14 +92,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Estimate which labels are wrong, given fixed class probabilities.
 
-    ``probability`` (row,) holds p_i, the probability of label i under a model fitted without row i. If classes overlap,
-    some right labels are improbable too. The p_i determine how many improbable labels to expect if all labels are
-    right; the excess is attributed to wrong labels.
-
-    Raises
-    ------
-    ValueError
-        If there is only one class.
+    ``probability`` (row,) is the probability of each label under a model fitted without its row.
 
     References
     ----------
@@ -124,6 +105,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     >>> round(found.expected, 1), round(found.sd, 1), found.each[[0, -1]].round(2)
     (4.9, 0.3, array([0.  , 0.98]))
     """
+    # If classes overlap, some right labels are improbable too. The probabilities determine how many improbable labels
+    # to expect if all labels are right; the excess is attributed to wrong labels.
     # Let z_i indicate that label i was replaced by another class, with probability ε. Then p(y_i | x_i, ε) = (1 - ε)
     # p_i + ε q_i with q_i = (1 - p_i) / (C - 1), and p(z_i | x_i, y_i, ε) = ε q_i over this sum.
     # The log of the sum is concave in ε, so the posterior of ε under a uniform prior has one mode, which bisection
@@ -166,7 +149,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels. With ``note``, the expected number is a rough estimate."""
+    """A sentence on the expected number of wrong labels; with ``note``, the number is a rough estimate."""
     positive = "Even if all labels are right, the expected number is above 0."
     if note:
         return f"About {expected:.1f} of {n:,} labels are expected to be wrong, a rough estimate: {note}. {positive}"
@@ -212,11 +195,13 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        The rows, with the index of ``X``. ``probability`` is p(``label`` | x_i, D without row i), by the chosen
+        The rows, with the index of ``X``. ``probability`` is the leave-one-out probability of ``label`` by the chosen
         estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability
-        that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its
-        standard deviation. A row of weight 2 counts as two rows. If the expected number is only a rough estimate,
-        ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
+        that the label is wrong.
+
+        ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row
+        of weight 2 counts as two rows. If the expected number is only a rough estimate, ``attrs["note"]`` gives the
+        reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -225,9 +210,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. Each label is wrong with
-    probability ε, and all wrong classes are equally probable. The prior of the error rate ε is uniform from 0 to 1/2. A
-    Gibbs sampler draws the true labels, ε and the parameters jointly.
+    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. The error rate of the
+    labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
     ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not

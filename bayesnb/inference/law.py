@@ -50,7 +50,7 @@ class DrawnLogOdds:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The posterior distribution of the log-odds ln p(a, x | θ) - ln p(b, x | θ) of two classes, for each row.
+    """The posterior distribution of the log-odds of two classes, for each row.
 
     ``answers`` provides posterior draws for rows too extreme for ``formula``. ``certain``, (row,), is plus or minus
     infinity if one of the two classes is impossible, otherwise NaN. ``rows`` are the positions of the rows in ``data``.
@@ -113,16 +113,14 @@ class Law:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,)."""
         return self._joined([law.mean for _, law in self._parts])
 
     @property
     def variance(self) -> Array:
-        """Var[log-odds], (row,)."""
         return self._joined([law.variance for _, law in self._parts])
 
     def quantile(self, q: float | Array) -> Array:
-        """The number z with P(log-odds < z) = q, as an array (row, quantile), or (row,) if ``q`` is a number."""
+        """Quantiles of the log-odds, as an array (row, quantile), or (row,) if ``q`` is a number."""
         return self._joined([law.quantile(q) for _, law in self._parts])
 
     def cdf(self, z: float) -> Array:

@@ -40,7 +40,7 @@ def loo(
     by: Literal["row", "feature"] = "row",
     refit: bool = False,
 ) -> pd.DataFrame:
-    """Predict each learned row from all others; exact, except for sampled features.
+    """Predict each learned row from all other rows; exact, except for sampled features.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def loo(
     Returns
     -------
     DataFrame (row, ...)
-        Let D_i be the data without row i. With ``by="row"``, the chosen estimate gives ``log_density``, log p(x_i, y_i
-        | D_i), and ``probability``, p(c | x_i, D_i) of each class. ``pareto_k`` has one column for each sampled column.
-        With ``by="feature"``, columns (class, term) hold values in nats. The term "(prior)" is log p(c | D_i), and the
-        term of column j is log p(x_ij | c, D_i). All parameters are integrated out. Prior scales computed from data
-        still use row i.
+        With ``by="row"``, ``log_density`` is log p(class, row) for the row's class, and ``probability`` is p(class |
+        row) of each class, by the chosen estimate. ``pareto_k`` has one column for each sampled column.
+
+        With ``by="feature"``, columns (class, term) hold log densities in nats with all parameters integrated out. The
+        term "(prior)" is the log probability of the class, and the term of a column is log p(cell | class).
 
     Warns
     -----
@@ -68,8 +68,8 @@ def loo(
 
     Notes
     -----
-    The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights; it is 0 if the
+    Prior scales computed from data still use the row itself. Sampled features use importance sampling with smoothed
+    weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights; it is 0 if the
     feature was sampled again, and NaN if the cell is missing.
 
     With a ``dependence``, the probabilities are too optimistic, as ``attrs["note"]`` states: the class prior and all
@@ -118,17 +118,12 @@ SCORED = 2000
 
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Scores of the learned rows, or of a random sample of 2,000 learned rows. Each row is predicted without its label.
+    """Held-out scores of the learned rows, or of a random sample of 2,000 learned rows.
 
-    A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
-    dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
-
-    Returns
-    -------
-    dict
-        ``rows``, the number of rows; ``accuracy`` and ``log_loss``; ``frequencies``, the log loss of the class
-        frequencies; and ``folds``, the number of folds, if rows were held out in folds.
+    ``frequencies`` is the log loss of the class frequencies. ``folds`` is present if rows were held out in folds.
     """
+    # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
+    # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
     rows = rows.labelled()
     some = few_rows(rows.table, SCORED, 0, rows.target.codes)
     data, labels = classifier.encoded(rows)

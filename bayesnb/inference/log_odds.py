@@ -31,7 +31,7 @@ classes to the variance of differences of two classes, (row, class, class).
 
 @question("mean and variance of log-odds", "how sure", "odds")
 def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.DataFrame:
-    """Exact posterior mean and variance of the log-odds ln p(a | x, θ) - ln p(b | x, θ) of each pair of classes.
+    """Exact posterior mean and variance of the log-odds of each pair of classes.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats. Entries are infinite if one of the two classes is impossible, NaN if both classes are. In the
-        posterior, the exponents are independent of the parameters. With "forests", the moments are taken over 4000
+        Moments of ln p(class | row, θ) - ln p(against | row, θ), in nats. Entries are infinite if one of the two
+        classes is impossible, NaN if both classes are impossible. With "forests", the moments are taken over 4000
         draws, and ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or
         "data".
 
@@ -89,13 +89,9 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 
 
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Exact posterior means and variances of ln p(a | x, θ) - ln p(b | x, θ): two arrays (row, a, b).
+    """Exact posterior means and variances of the log-odds of all pairs of classes: two arrays (row, class, class).
 
-    Raises
-    ------
-    ValueError
-        If the model is an average of models, if exponents differ between classes, or if a feature is sampled and terms
-        have exponents.
+    ``ValueError`` if the moments have no closed form.
     """
     # The moments are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors
     # of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
@@ -164,7 +160,6 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
 
 
 def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Moments of the log-odds given the data, for a model whose terms have exponents."""
     # Write Δ for a difference between two classes. In the log-odds Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), the factors π, θ
     # and (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln
     # π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].

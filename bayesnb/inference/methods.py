@@ -1,5 +1,5 @@
-"""The base class of fitted models, to which the decorator ``question`` adds methods."""
+"""The base class of fitted models."""
 
 
 class FittedModel:
-    """Base class of fitted models with a ``classifier_``; its methods are listed in ``methods.pyi``."""
+    """Base class of fitted models with a ``classifier_``; ``methods.pyi`` lists the methods."""

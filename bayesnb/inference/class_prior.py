@@ -170,8 +170,8 @@ def estimate_class_prior(
 
     Raises
     ------
-    ImpossibleRowError
-        If a row is impossible under every class.
+    ImpossibleRowError, ValueError
+        If a row is impossible under every class, or there are no rows.
 
     Warns
     -----

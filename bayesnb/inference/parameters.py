@@ -41,7 +41,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector feature. Parameters of two columns are named "… with <other column>"."""
+    """The parameters of one column of a vector feature; parameters of two columns are named "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -148,12 +148,12 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Returns
     -------
     weights : DataFrame (term, class)
-        β. For a categorical feature, the term (column, level) is 1 if the row has this level, and 0 otherwise. For
-        text, the term (column, word) is the count of the word. For a column of numbers, the term is (column, ""), or
-        (column, "ln") for a ``LogNormal``. With ``quadratic``, the term (column, other column) is a product, and
-        (column, "ln²") is a squared logarithm.
+        The weights β of the terms φ(x). For a categorical feature, the term (column, level) is 1 if the row has this
+        level, and 0 otherwise. For text, the term (column, word) is the count of the word. For a column of numbers, the
+        term is (column, ""), or (column, "ln") for a ``LogNormal``. With ``quadratic``, the term (column, other column)
+        is a product, and (column, "ln²") is a squared logarithm.
     intercept : Series (class,)
-        γ.
+        The intercepts γ.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def predict(classifier: Classifier, X: Any) -> Array:
 
 @question("the probability of each class", "predict")
 def predict_proba(classifier: Classifier, X: Any) -> Array:
-    """p(c | x, D) by the chosen estimate, (row, class).
+    """p(class | row) by the chosen estimate, (row, class).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has probability 0 under every class. Only plug-ins can assign probability 0 to a row.
+        If a row has probability 0 under every class, which only plug-ins can cause.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
 
 @question("its logarithm", "predict")
 def predict_log_proba(classifier: Classifier, X: Any) -> Array:
-    """log p(c | x, D), (row, class).
+    """log p(class | row), (row, class).
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def predict_log_proba(classifier: Classifier, X: Any) -> Array:
 
 @question("how probable each row is with each class", "predict")
 def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
-    """log p(c, x | D), (row, class). The logsumexp over classes is log p(x | D).
+    """log p(class, row), (row, class). The logsumexp over classes is log p(row).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def predict_table(
     X : table, in memory or read in parts, as ``fit`` takes it
         The rows to predict.
     interval : bool
-        Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
+        Add the interval of each class probability, as in :meth:`predict_interval`.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     keep : sequence of column names
@@ -128,8 +128,8 @@ def predict_table(
     -------
     DataFrame (row, ...)
         The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also ``p_<class>_lower``,
-        ``_median`` and ``_upper``. For a Dask or Spark DataFrame the result is lazy; for other tables read in parts, it
-        is an iterator of data frames, in row order.
+        ``_median`` and ``_upper``. For a Dask or Spark DataFrame the result is lazy. For other tables read in parts,
+        the result is an iterator of data frames, in row order.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def write_predictions(
     prob: float | None = None,
     keep: Sequence[Any] = (),
 ) -> int:
-    """Write the predictions of a table of any size to a file, part by part. Return the number of rows.
+    """Write the predictions of a table of any size to a file, part by part, and return the number of rows.
 
     Parameters
     ----------

@@ -75,10 +75,11 @@ class Checked:
 class Check:
     """A test statistic of one column, or of two columns, within a class.
 
-    ``second`` is -1 if there is only one column. ``scale`` is a transformation that makes the test statistic more
-    nearly Normal. ``resolution`` is a lower limit of the standard deviation of the test statistic, used if nearly all
-    replicated tables have the same value.
+    ``second`` is -1 if there is only one column. ``scale`` makes the test statistic more nearly Normal. ``resolution``
+    is the smallest standard deviation to assume for the test statistic.
     """
+
+    # The resolution is used if nearly all replicated tables have the same value.
 
     statistic: str
     first: int
@@ -111,7 +112,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield name, scale, resolution and values of each test statistic. ``x`` is (table, row)."""
+    """Yield name, scale, resolution and values of each test statistic; ``x`` is (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -245,7 +246,7 @@ class PredictiveChecks:
         A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
         ``upper`` are mean and interval in replicated tables. ``distance`` is the number of standard deviations from the
-        mean. ``p`` is the two-sided p-value of this check alone, and ``p_adjusted`` the probability that any check of a
+        mean. ``p`` is the two-sided p-value of this check alone. ``p_adjusted`` is the probability that any check of a
         replicated table has at least this distance.
     draws : int
         The number of replicated tables.
@@ -293,7 +294,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column varies, but is constant where the other is known, (column, column)."""
+    """Whether one column varies, but is constant where the other column is known, (column, column)."""
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
     known = ~np.isnan(observed)
@@ -326,8 +327,7 @@ def replicated(
 ) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    Each table uses a separate draw of the parameters. ``connect`` makes the columns dependent by changing cells in
-    place.
+    ``connect`` makes the columns dependent by changing cells in place.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.

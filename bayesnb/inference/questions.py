@@ -1,8 +1,7 @@
 """The table of questions about a fitted model.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` turns a
-question into a method of estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
-The signature and docstring of ``f`` define its static type, documentation and command-line options.
+A question is a function ``f(classifier, X, ...)``. The decorator :func:`question` turns a question into a method of
+estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """One question: a row of the table of questions.
+    """One row of the table of questions.
 
     ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
     function, ``None`` for a method. ``columns`` explains each column of the answer, for a legend.
@@ -146,10 +145,7 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question to every fitted model.
-
-    See :class:`Question` for the parameters.
-    """
+    """Register a function ``f(classifier, ...)`` as a question to every fitted model, as in :class:`Question`."""
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
         signature = inspect.signature(function)

@@ -1,7 +1,4 @@
-"""Regret of a plug-in: the increase in posterior expected loss per row if a plug-in replaces full Bayes.
-
-If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss.
-"""
+"""Regret of a plug-in: the increase in expected loss per row if a plug-in replaces full Bayes."""
 
 from __future__ import annotations
 
@@ -72,8 +69,8 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     X : table, optional
         The rows to predict; by default 1,000 rows that are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
-        nats. "accuracy": the decrease in the probability of the predicted class. DataFrame, as in
+        "log loss": the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in nats.
+        "accuracy": the decrease in the probability of the predicted class. DataFrame, as in
         :meth:`bayesnb.BayesianNB.decide`: the increase in the expected cost of the decision.
 
     Returns

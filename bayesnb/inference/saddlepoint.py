@@ -1,8 +1,4 @@
-"""The posterior distribution of the log-odds of two classes for each row, without draws.
-
-The saddlepoint formula turns the cumulant generating function into probabilities and quantiles. :func:`close` decides
-whether the formula is accurate.
-"""
+"""The posterior distribution of the log-odds of two classes for each row, by the saddlepoint formula."""
 
 from __future__ import annotations
 
@@ -38,18 +34,17 @@ NEAR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class LogOdds:
-    """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
+    """The posterior distribution of the log-odds of classes a and b of each row (``docs/theory/saddlepoint.md``).
 
-    With s = ``power``, N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N(t) exists on the open
-    interval ``bounds``, where N' takes every real value.
-
-    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
-    D, x), a mixture over the row's class. N determines the weights and components of the mixture
-    (``docs/theory/saddlepoint.md``). All components share one saddlepoint, the t with N'(t) = z.
-
-    A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the two
-    class probabilities, or None to leave these probabilities out. ``offset``, (row,), is added to the log-odds.
+    ``power`` is 1 if the posterior is conditioned on data and row, 0 if only on data. A factor is a tuple of a family,
+    the posterior of the parameters of both classes, and the cells. ``label`` is the posterior of the two class
+    probabilities, or None to leave these probabilities out. ``offset``, (row,), is added to the log-odds.
     """
+
+    # Let J_c = π_c ∏ p(x_f | θ_cf). With s = power, N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the
+    # factors. N(t) exists on the open interval ``bounds``, where N' takes every real value. With s = 0, N is the
+    # cumulant generating function of the log-odds. With s = 1, the posterior is a mixture over the row's class, and N
+    # determines the weights and components of the mixture. All components share one saddlepoint, the t with N'(t) = z.
 
     factors: Sequence[tuple[Family, Prior, Any]]
     label: Dirichlet | FixedProbabilities | None
@@ -87,7 +82,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The ends of the open interval of t on which N(t) exists, as two arrays (row,)."""
+        """The ends of the open interval on which N exists, as two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
@@ -112,7 +107,7 @@ class LogOdds:
 
     @property
     def _origins(self) -> Array:
-        """The t of each component, (component, 1), at which N'(t) is the component's mean."""
+        # The t of each component, (component, 1), at which N'(t) is the component's mean.
         return np.arange(self.power + 1.0)[:, None]
 
     @cached_property
@@ -127,18 +122,18 @@ class LogOdds:
 
     @cached_property
     def weights(self) -> Array:
-        """The probability of each component, (component, row)."""
+        """The probability of each mixture component, (component, row)."""
         level = self._at_origins[0]
         return softmax(level, axis=0) if self.power else np.ones(level.shape)
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,), exact; infinite if one class is impossible, NaN if both classes are."""
+        """Exact mean of the log-odds, (row,); infinite if one class is impossible, NaN if both are impossible."""
         return (self.weights * self._at_origins[1]).sum(0)
 
     @property
     def variance(self) -> Array:
-        """Var[log-odds], (row,): exact."""
+        """Exact variance of the log-odds, (row,)."""
         _, mean, variance = self._at_origins
         between = (self.weights * (mean - self.mean) ** 2).sum(0) if self.power else 0.0
         return (self.weights * variance).sum(0) + between
@@ -165,7 +160,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """Return p = P(log-odds < z), z = N'(t), N''(t) and dz / dΦ⁻¹(p)."""
+        # Return p = P(log-odds < z), z = N'(t), N''(t) and dz / dΦ⁻¹(p).
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)
@@ -187,10 +182,9 @@ class LogOdds:
         return below
 
     def quantile(self, q: float | Array) -> Array:
-        """The z with P(log-odds < z) = q, for ``q`` strictly between 0 and 1.
+        """The ``q`` quantiles of the log-odds, (row, quantile), or (row,) if ``q`` is a single number.
 
-        The result is (row, quantile), or (row,) if ``q`` is a single number. The distribution function at z is within
-        1e-6 of q.
+        ``q`` must lie strictly between 0 and 1. The error of the result, as a probability, is at most 1e-6.
         """
         shares = np.atleast_1d(q)
         found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving
@@ -235,7 +229,7 @@ class LogOdds:
 
 
 def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[Array, Array]:
-    """w = sign(away) √(2 (away z - rise)), and 1/w - 1/u with u = away √curvature."""
+    # w = sign(away) √(2 (away z - rise)), and 1/w - 1/u with u = away √curvature.
     w = np.sign(away) * np.sqrt(np.maximum(2 * (away * z - rise), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return w, 1 / w - 1 / (away * np.sqrt(curvature))
@@ -251,11 +245,9 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula is accurate: all posteriors must be exact, short-tailed and of tested types.
-
-    In tests, errors of probabilities were below 0.011 if the function returned True, otherwise up to 0.05. A tail is
-    long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
-    """
+    """Whether the saddlepoint formula is accurate: all posteriors must be exact, short-tailed and of tested types."""
+    # In tests, errors of probabilities were below 0.011 if the function returned True, otherwise up to 0.05. A tail is
+    # long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     if not posterior.exact:
         return False
     believed = [posterior.label, *(part for _, part in whole_parts(posterior.features))]
@@ -292,12 +284,14 @@ class Chances:
 
 @dataclass(frozen=True, eq=False)
 class Reals:
-    """Moments of p(x | μ, τ) for numeric cells, given (x - m)² / (2b) and the Normal-Gamma posterior."""
+    """Moments of the Normal likelihood of numeric cells under a Normal-Gamma posterior."""
+
+    # ``away`` is (x - m)² / (2b).
 
     compiled: bool
 
     def cumulants(self, believed: tuple[Array, Array, Array], away: Array, t: Array) -> Array:
-        """ln E[p(x | μ, τ)^t] with its first two derivatives, (3, row, class)."""
+        """ln E[p(x | θ)^t] with its first two derivatives, (3, row, class)."""
         return cumulants.normal_gammas(away, *believed, t, self.compiled)
 
     def moment_floor(self, believed: tuple[Array, Array, Array], away: Array) -> Array:

@@ -32,8 +32,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     -------
     DataFrame (n, ...)
         The label in the column ``y`` (``y_`` if a fitted column is called "y"), then the fitted columns. A binned
-        column holds the names of bins. Dates are written as in the table. With ``estimate="predictive"``, the
-        parameters are drawn anew for each row.
+        column holds the names of bins. Dates are written as in the table. With ``estimate="predictive"``, each row has
+        its own draw of the parameters.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tupl
 
 
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
-    """Encode the rows of X, or draw rows if X is None. Return the data, the number of rows and the index."""
+    """Encode the rows of X, or draw rows if X is None; return the data, the number of rows and the index."""
     if X is None:
         rng = np.random.default_rng(classifier.fixed_seed)
         return drawn_rows(classifier, rows, rng)[0], rows, None

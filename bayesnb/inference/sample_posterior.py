@@ -56,16 +56,16 @@ def sample_posterior(
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
         Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. "gibbs" needs the
-        learned rows. "nuts" needs the learned rows if some have no label. If some learned rows have no label, the tree
-        describes only the labelled rows.
+        learned rows, and so does "nuts" if some learned rows have no label. The tree then describes only the labelled
+        rows.
     include : list of {"log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"}, optional
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes. With a dependence, the tree still describes naive
-        Bayes, as ``attrs["note"]`` states. "exponents" draws the exponents given the leave-one-out terms of the learned
-        rows: pass these rows as X, y and ``sample_weight``. For exponents, "exact" uses a Normal approximation if
-        accurate, otherwise slice sampling; "nuts" uses the model of :meth:`to_pymc`.
+        Bayes, as ``attrs["note"]`` states. "exponents" draws the exponents: pass the rows from which they were learned
+        as X, y and ``sample_weight``. For exponents, "exact" uses a Normal approximation if accurate, otherwise slice
+        sampling; "nuts" uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only with ``stage="exponents"``.
     **arguments
@@ -77,9 +77,8 @@ def sample_posterior(
     -------
     DataTree
         The groups, variables and coordinates do not depend on the sampler. The groups are ``posterior``,
-        ``sample_stats`` and ``constant_data``. ``prior`` and ``log_prior`` exist if all priors are proper. If rows are
-        given, the tree can also have ``observed_data``, ``log_likelihood``, predictive groups, and the separate trees
-        ``joint`` and ``columns``. ``docs/how-to/two-roads.md`` describes each group.
+        ``sample_stats`` and ``constant_data``. ``prior`` and ``log_prior`` exist if all priors are proper. Rows add
+        further groups, such as ``log_likelihood`` (``docs/how-to/two-roads.md``).
 
     Raises
     ------
@@ -209,7 +208,7 @@ class _Draws:
         return tree
 
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
-        """Draw the exponents given the terms of the rows used to learn exponents; return a DataTree.
+        """Draw the exponents given the terms of the rows from which they were learned.
 
         Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
         """
@@ -319,7 +318,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """log p(y_i | terms, exponents) times row weights, and drawn classes, both (chain, draw, row)."""
+    """Log probability of each row's class times row weights, and drawn classes, both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -77,15 +77,16 @@ class Scorecard:
     ----------
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
-        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores for comparison. ``claimed`` is the
-        expected score if the predicted probabilities were true. ``frequencies`` is the score of predicting the class
-        frequencies, and ``majority`` the score of probability 1 for the most frequent class.
+        ``auc``: the ``value`` and its interval ``lower`` to ``upper``. ``claimed`` is the expected score if the
+        predicted probabilities were true. ``frequencies`` is the score of predicting the class frequencies, and
+        ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
         Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
         class, if any.
     by_class : DataFrame (class, ...)
-        ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
-        correct predictions among the rows predicted as a class; each with its interval.
+        ``rows`` is the number of rows of the class. ``recall`` is the share of these rows that are predicted correctly.
+        ``precision`` is the share of correct predictions among the rows predicted as the class. Recall and precision
+        have intervals.
     prob : float
         The probability of the intervals.
     never_learned : {class: rows}
@@ -128,9 +129,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` if the log loss's interval is above the expected log loss, ``"underconfident"`` if below.
 
-        The comparison of log loss has a tolerance of 0.001 nats. If the log loss agrees with its expectation, the
-        expected accuracy is compared with the interval of the observed accuracy. Learned rows never show that a model
-        is underconfident: they are predicted better than new rows.
+        If the log loss agrees with its expectation, to 0.001 nats, the accuracy decides. Learned rows never show that a
+        model is underconfident.
         """
         found = self._apart
         return "overconfident" if found > 0 else "underconfident" if found and not self._learned else ""
@@ -153,7 +153,6 @@ class Scorecard:
 
     @property
     def finding(self) -> Message:
-        """The scores in sentences."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
         by = "" if self._unexpected_loss else "by its accuracy, "
@@ -185,7 +184,6 @@ class Scorecard:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The values, for JSON."""
         return {
             "sentence": self.finding, "rows": self.rows, "prob": self.prob, "scored_by": str(self.how),
             "confidence": self.confidence, "scores": self.table, "confusion": self.confusion, "classes": self.by_class,
@@ -224,10 +222,10 @@ def scorecard_of(
     log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
 ) -> Scorecard:  # fmt: skip
-    """The scorecard of rows.
+    """The scorecard of held-out rows.
 
-    ``log_joint`` is log p(c, x) of held-out rows, (row, class), up to a constant per row. ``codes`` holds the true
-    classes, and ``classes`` their names.
+    ``log_joint`` is log p(class, row), (row, class), up to a constant per row. ``codes`` holds the true classes, and
+    ``classes`` their names.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -277,7 +275,7 @@ def _ends(drawn: Array, prob: float) -> tuple[float, float]:
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
-    """Bayesian bootstrap intervals; only scores that can be computed from means over rows are included."""
+    """Bayesian bootstrap intervals of scores that can be computed from means over rows."""
     # The rows are put into G random groups of m rows with one Dirichlet weight each. The variance of a mean is then
     # s²/(m (G + 1)). This is nearly s²/(n + 1), the variance if each of the n rows has its own weight.
     n, n_classes = log_proba.shape
@@ -347,9 +345,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Sentences about the scores in the record of a model file. ``chosen`` says whether the model's terms were chosen
-    on the scored rows.
-    """
+    """Sentences about the scores in the record of a model file; ``chosen`` warns of terms chosen on the scored rows."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

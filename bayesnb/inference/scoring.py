@@ -22,7 +22,7 @@ MOST_CLASSES = 100
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of the class probabilities from ``log_joint``. ``codes`` are the true classes of the rows.
+    """Scores of class probabilities. ``codes`` are the true classes of the rows.
 
     Returns
     -------
@@ -67,10 +67,10 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
         the first class. Ties count half. With three or more classes, the mean area over all pairs of classes with rows
         (Hand and Till 2001). NaN if fewer than 2 or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
-        The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
-        Σ_i w_i, with sums over the rows i of class c. The influences are the centred placements of DeLong et al.
-        (1988).
+        The first-order effect of each row's weight on the area (DeLong et al. 1988).
     """
+    # With weights w, the area is to first order auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, with sums over the rows i of
+    # class c. The influences are the centred placements of DeLong et al.
     influence = np.zeros(len(codes))
     present = np.unique(codes)
     if not 2 <= len(present) <= MOST_CLASSES:
@@ -98,7 +98,7 @@ def _share_below(values: Array, ordered: Array) -> Array:
 
 
 def log_proba_of(log_joint: Array) -> Array:
-    """log p(c | x), (row, class); -inf for all classes of an impossible row."""
+    """log p(class | row), (row, class); -inf for all classes of an impossible row."""
     possible = ~np.isneginf(log_joint).all(axis=1)
     log_proba = np.full(log_joint.shape, -np.inf)
     log_proba[possible] = normalize(log_joint[possible])
@@ -115,16 +115,13 @@ def _one_hot(codes: Array, n_classes: int) -> Array:
 
 
 def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
-    """Σ_bins share of rows × ``|mean confidence - accuracy|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
+    """Expected calibration error over bins of equal width (Guo et al. 2017, eq. 3)."""
     gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """Three values: the bin of each row's confidence; the gap of each row; and the number of bins.
-
-    The gap is the confidence minus the accuracy (0 or 1).
-    """
+    """The bin of each row's confidence, the confidence minus the accuracy of each row, and the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 
@@ -147,7 +144,7 @@ def _binned(p: Array, bins: int) -> Array:
 def reliability_table(
     proba: Array, codes: Array, bins: int = 10, code: int | None = None, prob: float | None = None
 ) -> pd.DataFrame:
-    """The numbers in :func:`bayesnb.plots.reliability`: how often predictions are right at each confidence.
+    """How often predictions are right at each confidence, as :func:`bayesnb.plots.reliability` plots it.
 
     Parameters
     ----------
@@ -157,9 +154,9 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        One row for each bin that contains a prediction: ``from`` and ``to``, the ends of the bin; ``rows``;
-        ``confidence``, the mean probability; ``share``, the share of rows that have the class; ``lower`` and ``upper``,
-        the interval of that share.
+        One row for each bin that contains a prediction. ``from`` and ``to`` are the ends of the bin. ``confidence`` is
+        the mean probability of its ``rows``. ``share`` is the share of rows that have the class, with the interval from
+        ``lower`` to ``upper``.
 
     Examples
     --------
@@ -203,10 +200,9 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     Returns
     -------
     dict
-        ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
-        ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better);
-        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. The three terms are summed over the classes; each
-        class is compared with all other classes together.
+        ``reliability`` is the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated).
+        ``resolution`` is the mean squared difference of observed frequencies and the base rate (more is better).
+        ``uncertainty`` is Σ_c f_c (1 - f_c) with the base rates f. Each term is a sum over the classes.
 
     Raises
     ------
@@ -216,8 +212,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the Brier score, because forecasts vary within bins; the missing
-    part is added to the resolution. With bins, resolution can be slightly below 0.
+    The effect of different forecasts within a bin is added to the resolution, which can be slightly below 0.
 
     References
     ----------

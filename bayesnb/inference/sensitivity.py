@@ -1,7 +1,6 @@
 """How predictions change if a prior or the likelihood is raised to a power.
 
-See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is conjugate, and a power s of the
-likelihood counts every row s times, so the posterior has a closed form.
+See ``docs/how-to/how-much-the-prior-matters.md``.
 """
 
 from __future__ import annotations
@@ -61,14 +60,9 @@ FLAT: Mapping[type, Mapping[str, float]] = {
 
 
 def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
-    """A prior raised to the power s and normalized. The result has the same type as the prior.
+    """A prior raised to the power s and normalized; ``ImproperError`` if the power is improper.
 
     With ``scaling="rows"``, the imaginary rows of the prior are counted s times.
-
-    Raises
-    ------
-    ImproperError
-        If raising the prior to the power s makes a positive parameter 0 or negative.
     """
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
@@ -115,8 +109,7 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 class Factor:
     """A factor of the joint probability: one feature, or the class probabilities (then ``family`` is None).
 
-    A factor's prior and likelihood are raised to separate powers. ``s`` is the statistic of the learned rows. ``x`` are
-    the cells of the rows to predict.
+    ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
     """
 
     prior: Any
@@ -127,7 +120,7 @@ class Factor:
     scaling: Scaling
 
     def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        """Contribution of the factor to log p(c, x), (row, class) or (class,)."""
+        """Contribution of the factor to log p(class, row), (row, class) or (class,)."""
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
             return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
@@ -137,7 +130,7 @@ class Factor:
         return self.family.log_predictive(believed, self.x)
 
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
-        """The log evidence; NaN if the prior is improper."""
+        """The log evidence of the factor; NaN if the prior is improper."""
         before = powered(self.prior, of_prior, self.scaling)
         if isinstance(before, FixedProbabilities):
             return of_likelihood * before.log_evidence(self.s)
@@ -154,7 +147,7 @@ class Factor:
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of s."""
+    """The derivative of f(s) with respect to log2 s at s = 1."""
     # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -169,8 +162,8 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last entry
-        is the sum over all factors.
+        Change of p(class | row) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last
+        factor is the sum over all factors.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats; the column ``flat`` is true for priors unchanged by any power.
     """
@@ -258,10 +251,11 @@ def sensitivity(
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
         ``likelihood``. ``mean`` and ``largest`` summarize, over the predicted rows, each row's largest change of a
-        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior);
-        ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the
-        values are signed changes of the probability of the predicted class. All changes are derivatives with respect to
-        log2 of the power, at power 1.
+        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior).
+        ``flat`` is True if no power changes the prior.
+
+        With ``by="row"``, the columns are (part, factor), and the values are signed changes of the probability of the
+        predicted class. All changes are derivatives with respect to log2 of the power, at power 1.
 
     Raises
     ------

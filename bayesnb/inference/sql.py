@@ -1,9 +1,4 @@
-"""A fitted classifier as one SELECT statement that computes class probabilities inside a database.
-
-A term is the log density of one column in each class. Terms are written in the SQL of DuckDB, and sqlglot translates
-them. A missing cell is NULL or NaN. Some databases order NaN above all numbers, so the condition of :func:`known`
-excludes NaN.
-"""
+"""A fitted classifier as one SELECT statement that computes class probabilities inside a database."""
 
 from __future__ import annotations
 
@@ -36,13 +31,16 @@ class Dialect:
     number, text : str
         SQL for the cell {c} as a number or as text. Cells of another type give NULL.
     holds_number, holds_text : str
-        SQL condition: the cell {c} of a numeric or text column is not missing. A non-missing cell is invalid if
-        ``number`` or ``text`` gives NULL. The condition is empty if the database raises an error for invalid cells.
+        SQL condition: the cell {c} of a numeric or text column is not missing. The condition is empty if the database
+        raises an error for invalid cells.
     folded : function of a name
         Maps names of one database column to one value.
     pseudo : tuple of str
         Names that the database accepts even if there is no column of that name.
     """
+
+    # Terms are written in the SQL of DuckDB, and sqlglot translates them. A missing cell is NULL or NaN. A cell that is
+    # not missing is invalid if ``number`` or ``text`` gives NULL.
 
     number: str
     text: str
@@ -111,7 +109,7 @@ MOST = "1e150"
 
 
 def number(value: float) -> str:
-    """A float as a literal with all its digits and an exponent."""
+    """A float as an SQL literal with all its digits and an exponent."""
     return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
 
 
@@ -122,6 +120,7 @@ def name(column: Any) -> str:
 
 def known(cell: str) -> str:
     """SQL condition: the cell holds a number."""
+    # Some databases order NaN above all numbers, so the condition has two parts.
     return f"({cell} < 0 OR -{cell} <= 0)"
 
 
@@ -131,7 +130,7 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """height - a ln(1 + z²) - b z² as SQL, with z = scale · (x - m - low)."""
+    """SQL of height - a ln(1 + z²) - b z², where z = scale · (x - m - low)."""
     # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
     # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
@@ -182,9 +181,7 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Select a column under a new name. Return the new name, and an SQL condition that is true if the cell is not
-        missing.
-        """
+        """Select a column; return its new name, and an SQL condition that the cell is not missing."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -229,7 +226,7 @@ class Query:
                 self._add_table(column, values, densities, self._beyond(of, feature, j, densities, power))
 
     def _add_table(self, column: Any, values: Sequence[Any], densities: Array, beyond: Sequence[str]) -> None:
-        """Add SQL that looks up the log densities of ``values``. ``beyond`` is SQL for any other value."""
+        """Add SQL that looks up the log densities of ``values``; ``beyond`` is SQL for any other value."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -257,10 +254,7 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """For each class, SQL for the log density of a value absent from the query's table of values.
-
-        ``{x}`` stands for the cell.
-        """
+        """SQL for the log density in each class of a value that is not in the table of values; ``{x}`` is the cell."""
         # For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
         # with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
         # digits for such counts.
@@ -289,7 +283,8 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Names of inner tables begin with ``ROWS``, so none hides a user's table."""
+        """The whole SELECT."""
+        # Names of inner tables begin with ``ROWS``, so none hides a user's table.
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)

@@ -46,18 +46,18 @@ def to_pymc(
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three likelihoods give the same log density, and so the same posterior.
 
-        * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(x_i, y_i
-          | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive`` draws
-          each class given the row's columns.
+        * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(row,
+          class | θ). ``arviz.loo`` then evaluates the model of all columns, and ``pymc.sample_posterior_predictive``
+          draws each class given the row's columns.
         * "rows": as in textbooks, the class ``y`` and, for each feature, a variable ``x_…`` with the known cells.
-          Variables whose values are not cells have names like ``x_… is 0``. ``pymc.sample_posterior_predictive`` draws
-          ``y`` from π alone, and cells given the class.
+          ``pymc.sample_posterior_predictive`` draws ``y`` from the class probabilities alone, and cells given the
+          class.
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters, which is naive Bayes even with a dependence.
-        "exponents" is the model of the labels given the exponents of a dependence and the leave-one-out terms of the
-        rows from which they were learned. The terms are treated as data (a cut posterior, Plummer 2015).
+        "exponents" is the model of the labels given the exponents and the leave-one-out terms, which are treated as
+        data (a cut posterior, Plummer 2015). Pass the rows from which the exponents were learned.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
 
@@ -110,7 +110,7 @@ def to_pymc(
 
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
-    """Leave-one-out terms and labels of the rows that the exponents were learned from."""
+    """Leave-one-out terms and labels of the rows from which the exponents were learned."""
     dependence = classifier.believed.require_exponents()
     if X is None or y is None:
         raise ValueError("the model does not store rows: pass those that the exponents were learned from")

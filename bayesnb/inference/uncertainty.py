@@ -68,13 +68,12 @@ def uncertainty(
         The columns are:
 
         * ``prediction``, and its ``probability`` by the chosen estimate;
-        * ``lower``, ``median``, ``upper``: interval and posterior median of p(c | x, θ) of the predicted class c, as in
-          :meth:`predict_interval`;
+        * ``lower``, ``median``, ``upper``: interval and posterior median of p(class | row, θ) of the predicted class;
         * ``top``: the posterior probability that the predicted class is the most probable one under θ;
-        * ``total``: the entropy of the mean of p(c | x, θ), in nats;
-        * ``aleatoric``: the expected entropy of p(c | x, θ), in nats;
+        * ``total``: the entropy of the mean of p(class | row, θ), in nats;
+        * ``aleatoric``: the expected entropy of p(class | row, θ), in nats;
         * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
-        * ``novelty``: -ln p(x | D), high for rows that resemble no learned row;
+        * ``novelty``: -ln p(row), high for rows that resemble no learned row;
         * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
@@ -82,9 +81,8 @@ def uncertainty(
 
     Notes
     -----
-    After a fit with unlabelled rows, all results are overconfident (see ``attrs["note"]``). Novelties of rows with
-    different missing values cannot be compared. ``probability`` is a mean, and may lie outside the interval. See
-    ``docs/how-to/uncertainty.md``.
+    After a fit with unlabelled rows, all results are overconfident. Novelties of rows with different missing values
+    cannot be compared. ``probability`` is a mean, and may lie outside the interval. See ``docs/how-to/uncertainty.md``.
 
     Examples
     --------

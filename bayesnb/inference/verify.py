@@ -34,9 +34,7 @@ def verify(
     stage: Literal["parameters", "exponents"] = "parameters",
     **arguments: Any,
 ) -> Agreement | Verdict:
-    """Check the closed-form posterior against sampled draws.
-
-    The check covers the class probabilities and the conjugate features.
+    """Check the closed-form posterior of class probabilities and conjugate features against sampled draws.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ def verify(
     tree : DataTree, optional
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, for fits with unlabelled rows; expect disagreement, because the closed form replaces missing
+        The learned rows, for fits with unlabelled rows. Expect disagreement, because the closed form replaces missing
         labels by expected counts. For the exponents: the rows from which the exponents were learned, (X, y) or (X, y,
         sample_weight).
     stage : {"parameters", "exponents"}

@@ -1,9 +1,6 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-If further rows have the distribution of the learned rows, the numbers u_t of :class:`Reader` are independent and
-uniform on [0, 1], for all values of the parameters. A bet is a density f; its capital ∏ f(u_t) is a martingale with
-mean 1. The probability that the capital of a bet ever exceeds 1/α is at most α (Ville 1939). ``docs/theory/watch.md``
-has the proof.
+``docs/theory/watch.md`` has the method and the proof.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 
 
 class Reader(ABC):
-    """A reader turns the values of a column in one class into uniform numbers."""
+    """A reader turns the values of a column in one class into numbers that are uniform unless the stream changes."""
 
     @property
     def streams(self) -> int:
@@ -51,21 +48,18 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Convert the values ``x`` to uniform numbers; return the updated reader and these numbers.
+        """The reader after the values ``x``, and their uniform numbers, (stream, row).
 
-        The returned numbers, (stream, row), are NaN for values without a predictive distribution.
-
-        ``chance``, a uniform random number per row, randomizes the probability integral transform of values with
-        positive probability.
+        The numbers are NaN for values without a predictive distribution. ``chance`` is a uniform random number per row.
         """
+        # The random numbers make the probability integral transform uniform if values have positive probability.
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels. Given the counts, every row is equally likely to have come last.
+    """Counts of levels; ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip."""
 
-    ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip.
-    """
+    # Given the counts, every row is equally likely to have come last.
 
     counts: Array
     places: Array | None = None
@@ -112,11 +106,10 @@ class Levels(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Normals(Reader):
-    """The number of rows, the mean and the scatter of a Normal column.
+    """The number of rows, the mean and the scatter of a Normal column."""
 
-    Given the mean and scatter of n rows, the last row's standardized distance from the mean of all other rows has a
-    Student t distribution with n - 2 degrees of freedom.
-    """
+    # Given the mean and scatter of n rows, the last row's standardized distance from the mean of all other rows has a
+    # Student t distribution with n - 2 degrees of freedom.
 
     n: float
     mean: float
@@ -135,10 +128,9 @@ class Normals(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Rates(Reader):
-    """The number of rows and the total count of a Poisson column.
+    """The number of rows and the total count of a Poisson column."""
 
-    Given the total count of n rows, the count of the last row is Binomial(total, 1/n).
-    """
+    # Given the total count of n rows, the count of the last row is Binomial(total, 1/n).
 
     n: float
     total: float
@@ -150,18 +142,17 @@ class Rates(Reader):
 
 
 def _binomial(k: Array, n: Array, p: Array) -> Array:
-    """The Binomial probability of at most k of n events. ``n`` may exceed 32 bits."""
+    """The Binomial probability of at most k of n events; ``n`` may exceed 32 bits."""
     inner = betainc(np.maximum(n - k, 1), np.maximum(k + 1, 1), 1 - p)
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The sorted learned values.
+    """The sorted learned values."""
 
-    Given the sorted values, each value is equally likely to have been observed last (Vovk, Nouretdinov and Gammerman
-    2003).
-    """
+    # Given the sorted values, each value is equally likely to have been observed last (Vovk, Nouretdinov and Gammerman
+    # 2003).
 
     values: tuple[float, ...]
 
@@ -204,6 +195,10 @@ class Bets:
     ``sums`` holds the number of rows, Σ z, Σ z², and the number of rows above each split. ``began`` holds these sums at
     the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
     """
+
+    # The numbers are independent and uniform if the stream does not change. A bet is a density f; its capital ∏ f(u_t)
+    # is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville 1939). z
+    # is Φ⁻¹(u).
 
     sums: Array
     began: Array
@@ -252,9 +247,8 @@ class Line:
     """One column in one class, with the evidence that its values no longer follow the model.
 
     ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
-    position of the class. The capital of the line is the largest capital in ``bets``, divided by the number of bets.
-    ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds arrays: row numbers and log
-    capitals.
+    position of the class. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds
+    arrays: row numbers and log capitals.
     """
 
     column: Any
@@ -367,9 +361,10 @@ class Watch:
     def table(self) -> pd.DataFrame:
         """One row per column and class, sorted by decreasing ``log_largest``.
 
-        ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
-        now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for the
-        number of columns and classes, and valid at any time; ``alarm``: row of the alarm, missing if there is no alarm.
+        ``class`` is missing if the rows have no labels. ``rows`` is the number of rows of the stream. ``log_e`` is the
+        log capital now, and ``log_largest`` the largest log capital so far. ``p`` is the p-value of the largest
+        capital, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is the row of the
+        alarm, missing if there is no alarm.
         """
         n = max(1, len(self.lines))
         found = pd.DataFrame({
@@ -456,15 +451,15 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Learned rows, or other rows from the same source. With ``X`` and ``y``, numeric values are ranked among earlier
         values. Ranks work for any family, and for a stream without labels.
     level : float
-        Upper bound on the probability that any column or class ever raises a false alarm. This false-alarm probability
-        averages over all possible learned rows and streams.
+        Upper bound on the probability that any column or class ever raises a false alarm, on average over all possible
+        learned rows and streams.
     random_state : int
         Seed for breaking ties and for setting learned rows aside.
 
     Returns
     -------
     Watch
-        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the e-values, ``alarms`` the
+        ``update(X, y)`` returns the watch updated with further rows. ``table`` holds the evidence, ``alarms`` the
         alarms. ``str()`` returns the finding. :func:`bayesnb.plots.watch` draws the watch.
 
     Raises
@@ -477,9 +472,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. Without learned rows, a column that is wrongly modelled as
-    Normal eventually raises an alarm. In each class, √n of the n learned rows are set aside to find levels that no
-    column type or family declares. Levels absent from the set-aside rows, including new levels, are merged into one
-    level. ``y`` must be true labels, not predicted classes.
+    Normal eventually raises an alarm.
+
+    Levels that no column type or family declares are found in √n of the n learned rows of each class. All other levels,
+    including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
 
     Examples
     --------
@@ -529,7 +525,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
-    """Reader of a column in class ``c``; ``None`` if the column cannot be watched. ``c=None`` means all classes."""
+    """Reader of a column in class ``c`` (``None``: all classes), or ``None`` if the column cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]

@@ -139,7 +139,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     Raises
     ------
     RuntimeError
-        If ``verb`` is called during training by the same thread.
+        If the same thread is already training the estimator.
     """
 
     @wraps(verb)
@@ -208,12 +208,12 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other given the class; independent by default. A dependence gives each term of
+        How features may depend on each other given the class; by default, not at all. A dependence gives each term of
         naive Bayes an exponent, learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one exponent
         for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs of columns.
         "auto" averages several models, trees and a linear model, weighted by held-out rows. With at most 4,096 rows,
-        "auto" stores the cells of all rows; "auto-counts" stores only counts. "forests" averages over all forests of
-        links between columns. See ``docs/how-to/dependent-features.md``.
+        "auto" stores the cells of all rows; "auto-counts" stores only counts. "forests" averages over all forests
+        (graphs without cycles) of links between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
         The name of an additional class for everything without rows, such as a new species. By default, the numbers of
         rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A model with
@@ -634,7 +634,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if ``estimate``, ``class_prior`` or ``unknown`` was set after the last rows were learned.
+            If predictions do not yet use a new ``estimate``, ``class_prior`` or ``unknown``.
 
         Examples
         --------

@@ -38,7 +38,7 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """Return everything a classifier has learned; an error if its posterior consists of draws."""
+        """Return everything a classifier has learned; raise an error if its posterior consists of draws."""
         model.posterior.require_statistics()
         found = cls(model.schema, model.statistics, model.classes, model.declared, counts_of(settings, model))
         known = [label != model.unknown for label in model.classes.tolist()]
@@ -111,7 +111,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if the classifiers count the same cells for their dependence, or the first counts none."""
+    """True if the first classifier counts no cells for its dependence, or the same cells as the other."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

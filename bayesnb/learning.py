@@ -172,7 +172,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield a summary of a streamed table, or rows if a dependence counts their cells."""
+    """Yield the rows, or a summary of a streamed table if no dependence counts cells."""
     schema = schema_of(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -223,8 +223,9 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """Merge two classifiers. If their dependences count different cells, raise an error, or ``keep`` the counts of
-    ``before``.
+    """Merge two classifiers.
+
+    If the dependences of the classifiers count different cells, raise an error, or ``keep`` the counts of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)

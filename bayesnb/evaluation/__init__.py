@@ -51,8 +51,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if a class has
-        fewer rows than there are folds. Also if "loo" is used with a classifier other than BayesianNB or with
-        exponents, or if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
+        fewer rows than there are folds. If "loo" is used with a classifier other than BayesianNB, or with exponents. If
+        ``clf`` comes from ``with_class_prior``, and ``cv`` is not None.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -84,7 +84,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, beside the scores that the model expects and the scores of the class frequencies.
+    """Scores with intervals, the model's expected scores, and the scores of predicting class frequencies.
 
     Parameters
     ----------

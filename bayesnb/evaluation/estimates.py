@@ -175,7 +175,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Log p(c | x) of an averaged model for its own held-out rows; None unless all rows were held out."""
+    """Held-out log p(c | x) from the fit of an averaged model; None for other models."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -160,7 +160,7 @@ class NaiveBayes:
     columns : {name: column names}, optional
         The columns of multi-column features.
     unknown : label, optional
-        The class of everything without rows.
+        The class that stands for all classes without rows.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Refuse sampled features and, if ``apart``, features whose classes share parameters."""
+        """Raise an error for sampled features and, if ``apart``, for features whose classes share parameters."""
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
             together = (name for name, family in self.features.items() if not family.classes_apart)
@@ -218,7 +218,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Refuse features for which the estimate cannot leave out rows."""
+        """Raise an error if rows cannot be left out under the estimate."""
         if estimate_rule(estimate).plugs_in:
             said = "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
             said += "cross-validation does"
@@ -294,7 +294,7 @@ class Posterior:
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors of all classes and columns, without unset hyperparameters.
+        The priors of all classes and columns, with all hyperparameters set.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
@@ -488,7 +488,7 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """Draws of ln π given the data and one more row, of the class ``chosen`` (draw, row).
+        """Draws of ln π given the data and one more row, whose class is ``chosen`` (draw, row).
 
         The result (draw, row, class) is correct up to a term shared by all classes.
         """
@@ -543,7 +543,7 @@ class Posterior:
     ) -> tuple[Array, dict[Any, LeftOut]]:
         """Like :meth:`log_left_out`; also return the ``LeftOut`` of each sampled feature.
 
-        Prior scales computed from data still use row i.
+        Prior scales computed from data still use the left-out row.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)

@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose the high end (True) or the low end of a numeric column."""
+        """Whether the row keys choose the high end of a numeric column, not the low end."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -90,7 +90,7 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows in random order; return their positions, weights and ranks.
 
-        A row with a whole weight w counts as w rows. Callers must treat rows of equal rank alike.
+        A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, hash the totals of earlier and of later entries, in either order."""
+    """A symmetric hash of the total before each entry and the total after it."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -107,7 +107,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Type and settings of a family and its priors; None if it cannot share a stack."""
+    """Type and settings of a family and its priors; None if the family cannot share a stack."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -146,7 +146,7 @@ def each[T](
 
 
 def shapes(part: Any) -> list[tuple[int, ...]]:
-    """Shapes of the arrays of a part."""
+    """Shapes of the arrays in a posterior, a statistic or data."""
     if isinstance(part, Coded):
         return [(*part.codes.shape, widest(part.levels))]
     return [v.shape for v in ([part] if hasattr(part, "shape") else arrays_of(part).values())]

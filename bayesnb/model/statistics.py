@@ -19,10 +19,11 @@ type Data = Mapping[str, Any]
 
 
 def reliability_weights(weight: Any) -> Array:
-    """Convert survey or reliability weights, which only compare rows, to frequencies, (row,).
+    """Convert survey or reliability weights to frequencies, (row,).
 
-    The frequencies add up to the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the
-    weights of all rows together, before any row is learned.
+    Survey or reliability weights only state the relative importance of rows. The frequencies add up to the effective
+    number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the weights of all rows together, before any row
+    is learned.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
 class Statistics:
     """The sufficient statistics of the whole model.
 
-    ``a + b`` adds rows, ``a - b`` removes rows, and ``a * 0.9`` multiplies their weights.
+    ``a + b`` adds rows, ``a - b`` removes rows, and ``a * 0.9`` multiplies row weights.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class Statistics:
         Total weight of each class.
     features : {name: Statistic}
     squares : array (class,) or None
-        Σ w² of each class; ``None`` if unknown.
+        Sum of squared row weights of each class; ``None`` if unknown.
 
     Examples
     --------

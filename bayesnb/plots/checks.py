@@ -184,7 +184,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
 
 @takes("checks.sensitivity(clf, X)", "prior", "likelihood")
 def sensitivity(table: pd.DataFrame) -> Figure:
-    """Plot how class probabilities change per doubling of the power of a prior or likelihood.
+    """Plot how much class probabilities change when the power of a prior or likelihood is doubled.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. Markers show the mean (filled) and
-        the maximum (hollow) over rows of the largest change of a class. At most the 30 factors with the most
+        One line per factor of the model, and a last line for all factors together. Markers show the largest change of a
+        class probability: mean (filled) and maximum (hollow) over rows. At most the 30 factors with the most
         influential priors are shown.
 
     Raises
@@ -248,7 +248,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        Show this number of lines, those with the highest peaks.
+        The largest number of lines; lines with the highest peaks are shown.
 
     Returns
     -------

@@ -57,8 +57,8 @@ def sklearn(
     Notes
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level; here, levels are seen in the data or
-    declared by a pandas categorical type. For the largest variance, ``GaussianNB`` ignores sample weights and, in
-    ``partial_fit``, earlier rows; this package uses both.
+    declared by a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights and, in
+    ``partial_fit``, without earlier rows; this package uses both.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     Notes
     -----
     To get the same numbers in R, call ``predict(model, rows, type = "raw", threshold = 1e-300)``. R's default threshold
-    changes rows with a level that is unseen in a class, or with a density that underflows to 0.
+    changes the probabilities of rows with a level that is unseen in a class, or with a density that underflows to 0.
 
     In R, convert text to factors; otherwise, ``laplace`` gives probabilities that sum to more than 1.
 

@@ -199,7 +199,7 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that simulates rows from its priors, and learns from them."""
+    """A model that simulates rows from its priors, and learns from the rows."""
 
     posterior: Posterior
     read: Callable[[Any, Array], Any]

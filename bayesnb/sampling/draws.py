@@ -114,7 +114,7 @@ def exact(
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at ``drawn``, (chain, draw, class[, feature]).
 
-    As in PyMC, densities are conditional: the density of (μ, τ) is split into those of τ, and of μ given τ.
+    As in PyMC, the density of (μ, τ) is split into p(τ) and p(μ | τ).
 
     Raises
     ------

@@ -208,8 +208,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other given the class; by default, not at all. A dependence gives each term of
-        naive Bayes an exponent, learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one exponent
+        How features may depend on each other given the class; by default, not at all. All but "forests" give each term
+        of naive Bayes an exponent, learned from the labels (:class:`bayesnb.Exponents`). "tempered" has one exponent
         for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs of columns.
         "auto" averages several models, trees and a linear model, weighted by held-out rows. With at most 4,096 rows,
         "auto" stores the cells of all rows; "auto-counts" stores only counts. "forests" averages over all forests
@@ -705,7 +705,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Returns
     -------
     BayesianNB or Classifier
-        Methods that need a closed form, or add or remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
+        A model that can be saved and predicts as usual. Methods that need a closed form, or add or remove rows, raise
+        :class:`bayesnb.errors.NoClosedFormError`.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         True classes.
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
-        int, clones of ``clf`` are fitted. With None, ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
+        int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` is fitted, and ``X`` and ``y`` are held-out rows.
 
     Returns
     -------

@@ -89,7 +89,7 @@ def map_against_bayes(
     predictive : array (row, class), optional
         The probabilities of full Bayes.
     classes : sequence (class,), optional
-        The names of the classes.
+        The names of the classes; their positions by default.
     estimate : {"map", "mean", ...}
         Column of the frame, and label of the axis.
 

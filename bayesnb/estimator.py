@@ -584,7 +584,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             if cure is None and (asked := QUESTIONS.get(name)):
                 cure = f"bayesnb.{asked.module}.{name}(clf, ...)"
             if cure:
-                raise AttributeError(f"BayesianNB has no {name!r}: ask {cure}", name=name, obj=self)
+                raise AttributeError(f"BayesianNB has no {name!r}: use {cure}", name=name, obj=self)
             return object.__getattribute__(self, name)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -144,7 +144,7 @@ class Schema:
         if self.readings:
             read = [f"column {column!r} is read as {reading.said}" for column, reading in self.readings.items()]
             raise ValueError(
-                f"{' and '.join(read)}, which cannot be {done}: ask the classifier itself, or fit a table with plain "
+                f"{' and '.join(read)}, which cannot be {done}: use the classifier itself, or fit a table with plain "
                 f"numbers or levels in place of {list(self.readings)}"
             )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -196,8 +196,17 @@ class Classifier(FittedModel):
         if each := np.shape(self.believed.offset)[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
-                "ask the estimator that with_class_prior was asked of"
+                "use the estimator that with_class_prior was called with"
             )
+
+    if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
+
+        def __getattr__(self, name: str) -> Any:
+            """For a method that learns or saves, raise an error that names the estimator."""
+            if name in ("fit", "partial_fit", "forget", "merge", "discount", "save"):
+                said = f"Classifier has no {name!r}, because it cannot learn: call clf.{name}(...) on the BayesianNB"
+                raise AttributeError(f"{said} that it was made from, then make it anew", name=name, obj=self)
+            return object.__getattribute__(self, name)
 
     def require_two_classes(self) -> None:
         if len(self.classes) < 2:

@@ -174,7 +174,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     classifier.require_one_class_prior("a compiled classifier")
     classifier.believed.require_naive(
         "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
-        "compiled; ask the classifier itself, or fit without dependence"
+        "compiled; use the classifier itself, or fit without dependence"
     )
     classifier.schema.require_plain("compiled")
     place = {name: k for k, name in enumerate(classifier.schema.names)}
@@ -193,7 +193,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
                 raise ValueError(
                     f"column {column!r}: {type(feature.family).__name__} "
                     f"{'has an exposure' if feature.exposure else said}, and compiled are only Gaussian, "
-                    "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
+                    "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; use the classifier itself"
                 )
             values, densities = table_of_values(classifier, name, feature, j)
             if feature.indicates:

@@ -211,7 +211,7 @@ class Query:
                 raise ValueError(
                     f"column {column!r}: {type(family).__name__} {said}is not written as SQL. Written are Gaussian, "
                     "GaussianKnownVariance, LogNormal, Binned, and families of 0 and 1, of levels and of counts; give "
-                    "the column one of these, or ask the classifier itself"
+                    "the column one of these, or use the classifier itself"
                 )
             values, densities = table_of_values(self.classifier, of, feature, j)
             power = self.power()

@@ -142,7 +142,7 @@ class NoClosedFormError(RefusedError):
     ...     drawn.forget(X[:1], y[:1])
     ... except nb.errors.NoClosedFormError as error:
     ...     print(error)
-    forget needs the posterior in closed form, and this model has 4,000 draws of its posterior (from_draws): ask the
+    forget needs the posterior in closed form, and this model has 4,000 draws of its posterior (from_draws): use the
     fitted model that it was made from, to which edits in PyMC are unknown
     """
 
@@ -153,7 +153,7 @@ class NoClosedFormError(RefusedError):
             "(from_draws): {cure}",
             what=what,
             draws=draws,
-            cure=cure or "ask the fitted model that it was made from, to which edits in PyMC are unknown",
+            cure=cure or "use the fitted model that it was made from, to which edits in PyMC are unknown",
         )
 
     def about(self, what: str) -> NoClosedFormError:

@@ -60,10 +60,10 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """Values of a missing cell, p(class, value | other cells) as an array (value, class), and the omitted probability.
+    """The joint distribution of a missing cell and the class: values, probabilities (value, class), omitted mass.
 
-    ``x`` is one encoded row. ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is
-    the log probability of the other cells. ``ValueError`` if 2**20 counts leave a probability above ``TAIL``.
+    ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is the log probability of
+    the other cells.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -91,7 +91,8 @@ def joint_of(
 
 
 def _drawn(family: Family, believed: Belief, column: int) -> Array:
-    """Draws of the cell from each class's predictive, (draw, class); NaN for values of positive probability."""
+    """Draws of the cell from each class's predictive distribution, (draw, class)."""
+    # Atoms, values of positive probability, become NaN.
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))
     n_classes = next(iter(theta.values())).shape[1]
@@ -155,7 +156,7 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        The candidates are the missing cells, and the fitted columns that the table lacks.
+        The candidates are the missing cells, including fitted columns that the table lacks.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -171,7 +172,7 @@ def ask_next(
         0.
 
         ``attrs["entropy"]`` is the entropy of the class before the observation. ``attrs["left_out"]`` is the largest
-        probability that a truncated sum or integral omits. ``attrs["not_asked"]`` lists the missing columns that cannot
+        probability omitted by a truncated sum or integral. ``attrs["not_asked"]`` lists the missing columns that cannot
         be ranked, such as bags of words.
 
     Raises

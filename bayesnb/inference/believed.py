@@ -35,12 +35,11 @@ PREDICTIVE = Spelled('ask classifier_.with_estimate("predictive")', "fit the mod
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
+    """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with."""
 
-    ``plug_in`` holds the plug-in parameters, ``None`` for "predictive". ``dependence`` is ``None`` for naive Bayes.
-    ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
-    "row" if the posterior also conditions on the row to predict, otherwise "data".
-    """
+    # ``plug_in`` holds the plug-in parameters, None for "predictive". ``dependence`` is None for naive Bayes.
+    # ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
+    # "row" if the posterior also conditions on the row to predict, otherwise "data".
 
     posterior: Posterior | DrawnPosterior
     estimate: Estimate = "predictive"
@@ -65,10 +64,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with this value of ``given``; unchanged if ``given`` is None.
-
-        If terms have exponents, ``given="row"`` raises ``ValueError``.
-        """
+        """A copy with this value of ``given``; ``ValueError`` if terms have exponents and ``given`` is "row"."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -78,7 +74,6 @@ class Believed:
         return self if given is None else replace(self, given=given)
 
     def of_rows(self, rows: Any) -> Believed:
-        """A copy for some of the rows to predict."""
         return replace(self, offset=self.offset[rows]) if np.ndim(self.offset) else self
 
     @property
@@ -92,7 +87,6 @@ class Believed:
 
     @property
     def of_forests(self) -> bool:
-        """Whether the model is an average over forests."""
         return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
@@ -124,10 +118,8 @@ class Believed:
     # At the estimate
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row) by the chosen estimate, (row, class).
-
-        With exponents, log p(row) comes from naive Bayes, and log p(class | row) from the exponents.
-        """
+        """log p(class, row) by the chosen estimate, (row, class)."""
+        # With exponents, log p(row) comes from naive Bayes, and log p(class | row) from the exponents.
         if self.plug_in is None:
             joint = self.posterior.log_predictive(data, n_rows)
         else:
@@ -222,7 +214,7 @@ class Believed:
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
         """log p(class, row | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``seed`` is the random seed and the number of the batch ``drawn``.
+        ``seed`` is a pair: the random seed, and the number of the batch ``drawn``.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)
@@ -260,9 +252,8 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise an error if a class is unknown and the estimate is a plug-in, or a feature is sampled and the plug-in a
-    mode.
-    """
+    """Raise an error if the model does not have this plug-in estimate."""
+    # An unknown class has no plug-in, and a sampled feature has no mode.
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

@@ -39,10 +39,6 @@ class Classifier(FittedModel):
 
     A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 
-    ``expected`` is true if the statistics include expected counts of unlabelled rows. ``em`` is the result of EM.
-    ``declared`` are the classes named by ``classes=`` or by the type of the labels. ``reading`` holds the command-line
-    options for reading the file. ``record`` holds the name of the learned table and the scores of its rows.
-
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
@@ -53,6 +49,11 @@ class Classifier(FittedModel):
     >>> before.posterior.statistics.rows, clf.class_count_
     (array([5., 9.]), array([10., 18.]))
     """
+
+    # ``expected`` is true if the statistics include expected counts of unlabelled rows. ``em`` is the result of EM.
+    # ``declared`` are the classes named by ``classes=`` or by the type of the labels. ``reading`` holds the
+    # command-line options for reading the file. ``record`` holds the name of the learned table and the scores of its
+    # rows.
 
     schema: Schema
     believed: Believed
@@ -120,7 +121,7 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table from :func:`table_of`, with warnings about unseen levels and unknown words."""
+        """Encode a table from :func:`table_of`, with warnings about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
@@ -143,7 +144,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Encode the labelled rows, to leave each out; ``whole=True`` requires exactly the learned rows."""
+        """Encode learned rows for leave-one-out; ``whole=True`` requires exactly the learned rows."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -262,7 +263,7 @@ class Classifier(FittedModel):
         Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
         ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean.
         ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
-        true if rows were learned or forgotten since then.
+        true if rows were learned or forgotten after the exponents were learned.
 
         Examples
         --------

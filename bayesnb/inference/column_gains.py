@@ -51,8 +51,8 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. A large table is represented by
-    a random sample of rows.
+    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. For a large table, only a
+    random sample of rows is used.
 
     Examples
     --------
@@ -119,7 +119,7 @@ DRAWN = 512
 
 
 def information(classifier: Classifier) -> dict[Any, float]:
-    """Mutual information, in nats, of the class and each feature in the learned model; NaN without posterior draws."""
+    """Mutual information, in nats, of the class and each feature in the learned model, NaN without posterior draws."""
     # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
     # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
     # answer does not depend on their order.

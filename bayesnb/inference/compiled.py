@@ -208,7 +208,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Six arrays (class, column) of the Normal columns: peak log density, m, low, scale, a and b."""
+    """Peak log densities and curve parameters of the Normal columns: six arrays (class, column)."""
+    # The parameters are m, low, scale, a and b of the formula in CompiledClassifier.
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many known rows conform less to a class than the new row, or equally, and how many are compared.
+    """For each new row and class: counts of less conforming known rows, of ties, and of all compared rows.
 
     All arrays are (new row, class).
     """
@@ -36,7 +36,7 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """Conformal p-values, (new row, class); ``u`` breaks ties, 1 for conservative p-values."""
+        """Conformal p-values, (new row, class); ``u`` from 0 to 1 breaks ties."""
         # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
         # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
         # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
@@ -63,8 +63,8 @@ def of_every_class(log_joint: Array) -> Array:
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
     """For each new row and class, count the known rows with a higher score and with an equal score.
 
-    ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes``, (row,), are the classes
-    of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
+    ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``, (row,),
+    are the classes and whole-number weights of the known rows.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -158,8 +158,7 @@ GUARANTEES = {
 class Conformal:
     """Calibrated scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
-    ``by_class`` is true if the guarantee holds within each class. ``scores``, (row,), are the nonconformities of the
-    known rows, or None for "full". ``data`` holds the known rows for "full".
+    ``by_class`` is true if the guarantee holds within each class.
 
     Examples
     --------
@@ -174,6 +173,9 @@ class Conformal:
     >>> round(float(sum(inside) / len(inside)), 2), round(float(classes.sum(axis=1).mean()), 2)
     (0.98, 0.98)
     """
+
+    # ``scores``, (row,), are the nonconformities of the known rows. For "full" they are None, and ``data`` holds the
+    # known rows.
 
     classifier: Classifier
     method: Method
@@ -192,7 +194,7 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """The share of known rows at least as unusual in a class as the row, for each row and class.
+        """Conformal p-value of each row and class: the share of rows at least as unusual in the class.
 
         Parameters
         ----------
@@ -275,12 +277,12 @@ def conformal(
         The known rows: exactly the learned rows for "full" and "loo", held-out rows for "split". Weights must be whole
         numbers.
     by_class : bool
-        Whether the guarantee holds within each class. A class is then compared with known rows of this class only
+        Whether the guarantee holds within each class, because rows are compared with known rows of the same class only
         (Mondrian).
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
-        has no guarantee. "split" uses held-out rows; its guarantee is exact, even with a ``dependence``.
+        "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
+        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, without a guarantee, but as
+        fast as predicting. "split" uses held-out rows, with an exact guarantee, even with a ``dependence``.
 
     Returns
     -------

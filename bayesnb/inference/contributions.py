@@ -42,11 +42,10 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """Contributions of one column, or of all words that occur, to the log-odds of rows.
+    """Contributions of one column, or of all words that occur, to the log-odds of rows."""
 
-    ``log_p``, (entry, class), is the log density of each value by the chosen estimate. ``factor`` is a tuple: the
-    family (or OneWord), the posterior and the encoded cells. ``term`` is the index of the column's term.
-    """
+    # ``log_p``, (entry, class), is the log density of each value by the chosen estimate. ``factor`` is a tuple: the
+    # family (or OneWord), the posterior and the encoded cells. ``term`` is the index of the column's term.
 
     name: Sequence[Any]
     rows: Array
@@ -68,7 +67,7 @@ class OneWord:
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
-        """ln E[θ^(t n)] and its first two derivatives in t, (3, cell, class)."""
+        """ln E[θ^(t n)] for n occurrences of a word, with its first two derivatives in t, (3, cell, class)."""
         belief, n = self._of_words(posterior, x)
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
@@ -77,7 +76,7 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of n ln θ per word, (draw, cell, class)."""
+        """Draws of n ln θ for n occurrences of each word, (draw, cell, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
@@ -89,13 +88,13 @@ class OneWord:
 
 
 def _against(log_p: Array, a: int, b: int) -> Array:
-    """ln p(x | a) - ln p(x | b); NaN if x is impossible in both classes."""
+    """ln p(x | a) - ln p(x | b), or NaN if x is impossible in both classes."""
     with np.errstate(invalid="ignore"):
         return log_p[..., a] - log_p[..., b]
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, then the sum."""
+    """Yield the log-odds of each term of naive Bayes, then their sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -116,7 +115,7 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 
 
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term to the log-odds of classes a and b, if the posterior consists of draws."""
+    """Yield the log-odds of each term for a posterior that consists of draws, then their sum."""
     # Parameters of different columns may be dependent. Then the entry "(averaging)" is the log-odds minus the sum of
     # the contributions.
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
@@ -142,7 +141,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield the contribution of each weighted term to the log-odds of classes a and b, then the sum."""
+    """Yield the log-odds of each term that has an exponent, then their sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -213,7 +212,7 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each column, then of each edge between two columns, then the sum."""
+    """Yield the log-odds of each column, then of each edge between two columns, then their sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)

@@ -50,13 +50,12 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of ln p(class, row), up to a constant, as functions of the class's share of the concentration ``s``.
+    """Bounds of ln p(class, row), up to a constant, as functions of the class's share of the concentration ``s``."""
 
-    ``low`` and ``high``, (row, class), are the parts without the share. ``own_low`` and ``own_high``, (row, class,
-    column), bound the number of learned cells equal to the row's cell. ``seen``, (class, column), is the number of
-    learned cells. ``rows``, (class,), holds the class weights, or is ``None`` if ``low`` and ``high`` include the class
-    probabilities.
-    """
+    # ``low`` and ``high``, (row, class), are the parts of the bounds that do not depend on the share. ``own_low`` and
+    # ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
+    # column), is the number of learned cells. ``rows``, (class,), holds the class weights, or is None if ``low`` and
+    # ``high`` include the class probabilities.
 
     low: Array
     high: Array
@@ -141,7 +140,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Return whether the multiplier μ is too small, and the log-odds against class c, both (c, row)."""
+        # Find the shares t; return whether μ is too small, and the log-odds against class c, both (c, row).
         low, high = _bisected(lambda t: log_slope(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -398,7 +397,7 @@ ROWS = 512
 def interval_bounds(
     family: Conjugate, intervals: tuple[Prior, Prior], s: Statistic, x: Column, labels: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    """The smallest and the largest log density of each row and class, (row, class), over all priors between two."""
+    """The smallest and the largest log density of each row, (row, class), over all priors between two given priors."""
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
     if family.whole_rows:

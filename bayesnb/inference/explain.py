@@ -50,7 +50,7 @@ def explain(
     unit : {"nats", "bits", "decibans"}
         The unit of the log-odds. Ten decibans are a factor of ten.
     prob : float, optional
-        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
 
     Returns
     -------
@@ -65,13 +65,14 @@ def explain(
     Notes
     -----
     With exponents, the entry of a column is the log-likelihood ratio times the exponent, plus learned offsets and
-    slopes. The effects of partitions and of the kernel are attributed to the columns (Aumann and Shapley 1974). Shapes,
-    pairs, joint columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
-    "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging in estimates.
+    slopes. The effects of random partitions and of near rows are divided among the columns
+    (``docs/theory/exponents.md``). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the
+    learned correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or dependent
+    parameters instead of plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
-    log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the
-    data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of all other edges, and of edges with a
+    log ratio times its average probability (``docs/theory/forests.md``). An edge has an entry if its probability given
+    the data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of all other edges, and of edges with a
     missing cell.
 
     Examples

@@ -42,7 +42,7 @@ def fill_in(
     X : table
         Rows with missing cells. Fitted columns that the table lacks are filled in too.
     prob : float, optional
-        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
     answer : {"summary", "distribution"}
         "summary" has one row per missing cell. "distribution" has one row per possible value of each missing cell.
 

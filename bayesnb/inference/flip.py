@@ -31,13 +31,12 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by which of their cells agree with the predicted row.
+    """The learned rows of a class, grouped by which of their cells agree with the predicted row."""
 
-    ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1 if
-    the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
-    agreeing cells, and ``total`` (column,) counts cells that are not missing; both include the prior concentrations.
-    ``log_class(k)`` is the log class probability after k rows were removed, up to a constant.
-    """
+    # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
+    # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
+    # agreeing cells, and ``total`` (column,) counts cells that are not missing; both include the prior concentrations.
+    # ``log_class(k)`` is the log class probability after k rows were removed, up to a constant.
 
     # Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
     # predicted row. Both counts include the concentrations of the prior. Remove k rows of the class; s_f of them agree
@@ -56,7 +55,8 @@ class Patterns:
     def score(self, k: int, agreed: Array, seen: Array) -> float:
         """The log joint probability of the class after k rows are removed, up to a constant.
 
-        Per column, ``seen`` counts the known removed cells, and ``agreed`` those equal to the predicted row's cell.
+        ``seen`` (column,) counts removed cells that are not missing. ``agreed`` (column,) counts removed cells that
+        equal the predicted row's cell.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
@@ -64,7 +64,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of rows with its score, and an upper bound on the scores of all removals of equally many rows."""
+    """A removal of rows, its score, and an upper bound on the score of any removal of equally many rows."""
 
     score: float
     bound: float
@@ -86,7 +86,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in ln ``level`` for one removed row, and the mean decrease for each of j rows."""
+        # The decrease in ln ``level`` for one removed row, and the mean decrease for each of j rows.
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -170,8 +170,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How many removed rows, how much contamination, or which prior power would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. Otherwise, rows are removed one by
-    one, and fewer rows may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. With other columns, rows are removed
+    one by one, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors, nearest to 1, that changes the prediction; NaN if there is none."""
+    """The power of all priors, nearest to 1, that changes the prediction, or NaN."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

@@ -100,7 +100,7 @@ def worth_of_rows(
     rows : int
         Number of rows to predict at each draw.
     prob : float, optional
-        The probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
 
     Returns
     -------

@@ -165,7 +165,7 @@ def independence(
     X, y, sample_weight
         Exactly the learned rows.
     prob : float, optional
-        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
 
     Returns
     -------

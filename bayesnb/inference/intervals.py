@@ -76,7 +76,7 @@ def predict_interval(
     X : table
         The rows to predict.
     prob : float, optional
-        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
     method : {"auto", "saddlepoint", "draws"}
         "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses
         "saddlepoint" if it is available and accurate (``docs/theory/saddlepoint.md``), and otherwise exact draws with
@@ -84,8 +84,9 @@ def predict_interval(
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ: given data and row ("row", the default), or given the data alone ("data"). "data" is for a
-        row that was chosen without regard to θ. With exponents, "data" is the default, and "row" raises an error.
+        The posterior of θ: given data and row ("row", the default), or given the data alone ("data"). "data" is for an
+        invented row, which carries no information about θ. With exponents, "data" is the default, and "row" raises an
+        error.
 
     Returns
     -------

@@ -210,7 +210,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. The error rate of the
+    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. The share of wrong
     labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a

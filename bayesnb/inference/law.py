@@ -50,11 +50,11 @@ class DrawnLogOdds:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The posterior distribution of the log-odds of two classes, for each row.
+    """The posterior distribution of the log-odds of two classes, for each row."""
 
-    ``answers`` provides posterior draws for rows too extreme for ``formula``. ``certain``, (row,), is plus or minus
-    infinity if one of the two classes is impossible, otherwise NaN. ``rows`` are the positions of the rows in ``data``.
-    """
+    # ``answers`` provides posterior draws for rows too extreme for ``formula``. ``certain``, (row,), is plus or minus
+    # infinity if one of the two classes is impossible, otherwise NaN. ``rows`` are the positions of the rows in
+    # ``data``.
 
     answers: PosteriorDraws
     formula: LogOdds

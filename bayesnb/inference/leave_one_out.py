@@ -68,9 +68,9 @@ def loo(
 
     Notes
     -----
-    Prior scales computed from data still use the row itself. Sampled features use importance sampling with smoothed
-    weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights; it is 0 if the
-    feature was sampled again, and NaN if the cell is missing.
+    Prior scales that are computed from data still include the left-out row. Sampled features use importance sampling
+    with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights; it is 0
+    if the feature was sampled again, and NaN if the cell is missing.
 
     With a ``dependence``, the probabilities are too optimistic, as ``attrs["note"]`` states: the class prior and all
     terms exclude the row, but the exponents do not. With ``by="feature"``, terms are not multiplied by their exponents.

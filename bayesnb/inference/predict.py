@@ -120,7 +120,7 @@ def predict_table(
     interval : bool
         Add the interval of each class probability, as in :meth:`predict_interval`.
     prob : float, optional
-        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
     keep : sequence of column names
         Columns of the table to copy into the result, such as a key: Spark does not keep the order of rows.
 

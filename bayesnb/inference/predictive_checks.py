@@ -46,11 +46,10 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A column that can be checked.
+    """A column that can be checked."""
 
-    ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples of
-    ``unit``. ``unit`` is 0 for unrounded values.
-    """
+    # ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples
+    # of ``unit``. ``unit`` is 0 for unrounded values.
 
     name: Any
     feature: str
@@ -73,11 +72,11 @@ class Checked:
 
 @dataclass(frozen=True)
 class Check:
-    """A test statistic of one column, or of two columns, within a class.
+    """A test statistic of one column, or of two columns, within a class."""
 
-    ``second`` is -1 if there is only one column. ``scale`` makes the test statistic more nearly Normal. ``resolution``
-    is the smallest standard deviation to assume for the test statistic.
-    """
+    # ``second`` is -1 if there is only one column. ``scale`` is a function that makes the test statistic more nearly
+    # Normal. ``resolution`` is the smallest standard deviation to assume for the test statistic, if nearly all
+    # replicated tables have the same value.
 
     # The resolution is used if nearly all replicated tables have the same value.
 
@@ -151,7 +150,7 @@ def _longest_run(x: Array) -> Array:
 
 
 def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
-    """The dependence of each pair of columns, over the rows in which neither cell is missing."""
+    """Tests of the dependence of each pair of columns, over the rows in which neither cell is missing."""
     # Two columns of numbers have a correlation, and two columns of levels a mutual information in nats. Numbers and
     # levels have a correlation ratio, the square root of the share of the variance between levels.
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
@@ -294,7 +293,8 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column varies, but is constant where the other column is known, (column, column)."""
+    """Whether a column is constant in all rows with a known value of another column, (column, column)."""
+    # Columns that are constant in all rows are not flags.
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
     known = ~np.isnan(observed)
@@ -416,7 +416,7 @@ def predictive_checks(
     draws : int
         The number of replicated tables, at least 20, each with its own draw of the parameters.
     prob : float, optional
-        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
 
     Returns
     -------

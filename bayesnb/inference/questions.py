@@ -39,7 +39,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The static type of a question, which is called as ``f(model, ...)`` or ``model.f(...)``."""
+    """The static type of a question, called as ``f(model, ...)`` or ``model.f(...)``."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -145,7 +145,7 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question to every fitted model, as in :class:`Question`."""
+    """Register a function ``f(classifier, ...)`` as a question, with the fields of :class:`Question`."""
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
         signature = inspect.signature(function)

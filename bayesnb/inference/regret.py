@@ -69,9 +69,9 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     X : table, optional
         The rows to predict; by default 1,000 rows that are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        "log loss": the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in nats.
-        "accuracy": the decrease in the probability of the predicted class. DataFrame, as in
-        :meth:`bayesnb.BayesianNB.decide`: the increase in the expected cost of the decision.
+        "log loss" gives the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in
+        nats. "accuracy" gives the decrease in the probability of the predicted class. With a DataFrame, as in
+        :meth:`bayesnb.BayesianNB.decide`, the regret is the increase in the expected cost of the decision.
 
     Returns
     -------

@@ -34,12 +34,11 @@ NEAR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class LogOdds:
-    """The posterior distribution of the log-odds of classes a and b of each row (``docs/theory/saddlepoint.md``).
+    """The posterior distribution of the log-odds of classes a and b of each row (``docs/theory/saddlepoint.md``)."""
 
-    ``power`` is 1 if the posterior is conditioned on data and row, 0 if only on data. A factor is a tuple of a family,
-    the posterior of the parameters of both classes, and the cells. ``label`` is the posterior of the two class
-    probabilities, or None to leave these probabilities out. ``offset``, (row,), is added to the log-odds.
-    """
+    # ``power`` is 1 if the posterior is conditioned on data and row, 0 if only on data. A factor is a tuple of a
+    # family, the posterior of the parameters of both classes, and the cells. ``label`` is the posterior of the two
+    # class probabilities, or None to leave these probabilities out. ``offset``, (row,), is added to the log-odds.
 
     # Let J_c = π_c ∏ p(x_f | θ_cf). With s = power, N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the
     # factors. N(t) exists on the open interval ``bounds``, where N' takes every real value. With s = 0, N is the
@@ -82,7 +81,7 @@ class LogOdds:
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
-        """The ends of the open interval on which N exists, as two arrays (row,)."""
+        """The ends of the open interval of ``t`` on which :meth:`cumulants` exist: two arrays (row,)."""
         floor = np.full((self.n_rows, 2), -np.inf)
         for family, believed, x in self.factors:
             floor = np.maximum(floor, family.moment_floor(believed, x))
@@ -91,7 +90,7 @@ class LogOdds:
         return floor[:, 0], self.power - floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
-        """N(t) and its first two derivatives: three arrays (row,)."""
+        """The log moment function at ``t`` with its first two derivatives: three arrays (row,)."""
         both = np.stack([t, self.power - t], axis=1)
         level, first, second = found = np.zeros((3, self.n_rows, 2))
         for family, believed, x in self.factors:
@@ -192,7 +191,8 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """The Φ(``aim``) quantile of the log-odds, or P(log-odds < ``at``) if ``at`` is given, (point, row)."""
+        """Quantiles of the log-odds, or the distribution function if ``at`` is given, (point, row)."""
+        # The quantiles are at the levels Φ(aim).
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
         # step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if

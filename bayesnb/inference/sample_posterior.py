@@ -55,9 +55,8 @@ def sample_posterior(
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. "gibbs" needs the
-        learned rows, and so does "nuts" if some learned rows have no label. The tree then describes only the labelled
-        rows.
+        Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. If some learned rows
+        have no label, "gibbs" and "nuts" need the learned rows, and the tree describes only the labelled rows.
     include : list of {"log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"}, optional
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
@@ -147,8 +146,6 @@ def sample_posterior(
 
 @dataclass(frozen=True, eq=False)
 class _Draws:
-    """The sampler, and the number of its draws and chains."""
-
     classifier: Classifier
     draws: int
     chains: int
@@ -295,7 +292,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The labelled rows that a ``DataTree`` describes; None if no row has a label."""
+    """The labelled rows that a ``DataTree`` describes, or None if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)
@@ -318,7 +315,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Log probability of each row's class times row weights, and drawn classes, both (chain, draw, row)."""
+    """Weighted log probabilities of the rows' classes, and drawn classes, both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -224,7 +224,7 @@ def scorecard_of(
 ) -> Scorecard:  # fmt: skip
     """The scorecard of held-out rows.
 
-    ``log_joint`` is log p(class, row), (row, class), up to a constant per row. ``codes`` holds the true classes, and
+    ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
     ``classes`` their names.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
@@ -345,7 +345,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Sentences about the scores in the record of a model file; ``chosen`` warns of terms chosen on the scored rows."""
+    """The recorded scores of a model file, in sentences; ``chosen`` adds a warning about chosen terms."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

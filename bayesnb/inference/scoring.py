@@ -22,15 +22,15 @@ MOST_CLASSES = 100
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of class probabilities. ``codes`` are the true classes of the rows.
+    """Scores of class probabilities.
 
     Returns
     -------
     dict
-        ``accuracy``; ``balanced_accuracy``, the mean recall of the classes that have rows; ``log_loss``, the mean of
-        -log p(true class) in nats; ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``,
-        the expected calibration error over bins of equal width (Guo et al. 2017); ``auc`` as in
-        :func:`auc_and_influence`; ``impossible``, the number of impossible rows.
+        ``balanced_accuracy`` is the mean recall of the classes that have rows. ``log_loss`` is the mean of -log p(true
+        class), in nats. ``brier`` is the mean squared error of the class probabilities, summed over the classes, from 0
+        to 2 (Brier 1950). ``ece`` is the expected calibration error over bins of equal width (Guo et al. 2017). ``auc``
+        is as in :func:`auc_and_influence`. ``impossible`` is the number of impossible rows.
     """
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
@@ -53,7 +53,7 @@ def guesses(log_proba: Array) -> Array:
 
 
 def brier_terms(proba: Array, codes: Array) -> Array:
-    """Σ_c (p_c - [c is true])² of each row, (row,)."""
+    """The squared errors of the class probabilities, summed over the classes, (row,)."""
     return ((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1)
 
 
@@ -63,8 +63,8 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     Returns
     -------
     auc : float
-        With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
-        the first class. Ties count half. With three or more classes, the mean area over all pairs of classes with rows
+        With two classes, the probability that a row of the second class has a larger p(second class) than a row of the
+        first class; ties count half. With three or more classes, the mean area over all pairs of classes with rows
         (Hand and Till 2001). NaN if fewer than 2 or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of each row's weight on the area (DeLong et al. 1988).
@@ -154,9 +154,9 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        One row for each bin that contains a prediction. ``from`` and ``to`` are the ends of the bin. ``confidence`` is
-        the mean probability of its ``rows``. ``share`` is the share of rows that have the class, with the interval from
-        ``lower`` to ``upper``.
+        One row for each bin that contains a prediction. ``from`` and ``to`` are the ends of the bin. ``rows`` is the
+        number of predictions in the bin, and ``confidence`` is their mean probability. ``share`` is the share of rows
+        that have the class, with the interval from ``lower`` to ``upper``.
 
     Examples
     --------

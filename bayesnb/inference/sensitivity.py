@@ -107,10 +107,9 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A factor of the joint probability: one feature, or the class probabilities (then ``family`` is None).
+    """A factor of the joint probability: one feature, or the class probabilities (then ``family`` is None)."""
 
-    ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
-    """
+    # ``s`` is the statistic of the learned rows. ``x`` are the cells of the rows to predict.
 
     prior: Any
     s: Any
@@ -130,7 +129,7 @@ class Factor:
         return self.family.log_predictive(believed, self.x)
 
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
-        """The log evidence of the factor; NaN if the prior is improper."""
+        """The log evidence of the factor, NaN if the prior is improper."""
         before = powered(self.prior, of_prior, self.scaling)
         if isinstance(before, FixedProbabilities):
             return of_likelihood * before.log_evidence(self.s)
@@ -159,13 +158,9 @@ def changes(
 ) -> tuple[Array, pd.DataFrame]:
     """Changes of class probabilities and log evidence per doubling of a prior's or likelihood's power.
 
-    Returns
-    -------
-    change : array (part, factor, row, class)
-        Change of p(class | row) per doubling of the power of a factor's prior (part 0) or likelihood (part 1). The last
-        factor is the sum over all factors.
-    evidence : DataFrame (factor, part)
-        Change of the log evidence in nats; the column ``flat`` is true for priors unchanged by any power.
+    The changes of p(class | row) are an array (part, factor, row, class), with the sum over all factors last. The
+    changes of the log evidence, in nats, are a DataFrame (factor, part); the column ``flat`` is true for priors
+    unchanged by any power.
     """
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
@@ -250,9 +245,9 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` summarize, over the predicted rows, each row's largest change of a
-        class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior).
-        ``flat`` is True if no power changes the prior.
+        ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the predicted rows, of the largest
+        change of a class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
+        prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, the columns are (part, factor), and the values are signed changes of the probability of the
         predicted class. All changes are derivatives with respect to log2 of the power, at power 1.

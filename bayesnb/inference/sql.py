@@ -24,20 +24,12 @@ type Database = Literal["duckdb", "postgres", "sqlite"]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database reads cells and compares names.
+    """How a database reads cells and compares names."""
 
-    Parameters
-    ----------
-    number, text : str
-        SQL for the cell {c} as a number or as text. Cells of another type give NULL.
-    holds_number, holds_text : str
-        SQL condition: the cell {c} of a numeric or text column is not missing. The condition is empty if the database
-        raises an error for invalid cells.
-    folded : function of a name
-        Maps names of one database column to one value.
-    pseudo : tuple of str
-        Names that the database accepts even if there is no column of that name.
-    """
+    # ``number`` and ``text`` are SQL for the cell {c} as a number or as text; cells of another type give NULL.
+    # ``holds_number`` and ``holds_text`` are SQL conditions: the cell {c} is not missing. Both are empty if the
+    # database raises an error for invalid cells. ``folded`` maps names of one database column to one value. ``pseudo``
+    # are names that the database accepts even if there is no column of that name.
 
     # Terms are written in the SQL of DuckDB, and sqlglot translates them. A missing cell is NULL or NaN. A cell that is
     # not missing is invalid if ``number`` or ``text`` gives NULL.
@@ -254,7 +246,7 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """SQL for the log density in each class of a value that is not in the table of values; ``{x}`` is the cell."""
+        """SQL, per class, for the log density of a value that is not in the table of values; ``{x}`` is the cell."""
         # For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
         # with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
         # digits for such counts.

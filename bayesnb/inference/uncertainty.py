@@ -56,7 +56,7 @@ def uncertainty(
     learned : (X, y) or (X, y, sample_weight), optional
         The learned rows, for ``novelty_rank``.
     prob : float, optional
-        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
     draws : int
         Number of draws of the parameters, if there is no closed form.
     given : {"row", "data"}, optional

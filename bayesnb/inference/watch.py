@@ -48,9 +48,9 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after the values ``x``, and their uniform numbers, (stream, row).
+        """The updated reader, and the uniform numbers of the values ``x``, (stream, row).
 
-        The numbers are NaN for values without a predictive distribution. ``chance`` is a uniform random number per row.
+        Values without a predictive distribution give NaN. ``chance`` is a uniform random number per row.
         """
         # The random numbers make the probability integral transform uniform if values have positive probability.
 
@@ -73,8 +73,9 @@ class Levels(Reader):
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
         """The reader of a column whose levels were found in the learned rows; ``None`` if there are no rows.
 
-        ``ties``, (class, level), orders levels with equal counts, so that the names of levels do not matter.
+        ``ties``, (class, level), orders levels with equal counts.
         """
+        # So the names of levels do not matter.
         # If every level is known to have a learned row, the last row cannot be the only row of its level. The rows are
         # then not equally probable to be the last. So √n of the n learned rows are drawn at random and set aside. The
         # levels of these rows are kept, and all other levels, including new ones, are merged into one. Only the
@@ -190,11 +191,13 @@ STARTS = np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RES
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """The mixture of bets on one stream of uniform numbers.
+    """The mixture of bets on one stream of uniform numbers."""
 
-    ``sums`` holds the number of rows, Σ z, Σ z², and the number of rows above each split. ``began`` holds these sums at
-    the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
-    """
+    # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), and the number of rows above each
+    # split. ``began`` holds these sums at the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
+    # The numbers u are independent and uniform if the stream does not change. A bet is a density f; its capital ∏
+    # f(u_t) is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville
+    # 1939).
 
     # The numbers are independent and uniform if the stream does not change. A bet is a density f; its capital ∏ f(u_t)
     # is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville 1939). z
@@ -244,12 +247,11 @@ def _log_bet(sums: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One column in one class, with the evidence that its values no longer follow the model.
+    """One column in one class, or one class frequency, with the evidence against the model."""
 
-    ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
-    position of the class. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds
-    arrays: row numbers and log capitals.
-    """
+    # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
+    # position of the class. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds
+    # arrays: row numbers and log capitals.
 
     column: Any
     label: Any
@@ -291,7 +293,7 @@ class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
     ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream. ``unwatched``
-    are the columns that are not watched. ``labelled`` is ``None`` before the first row.
+    are the columns that are not watched.
     """
 
     classifier: Classifier
@@ -429,7 +431,7 @@ def _with_new_levels(schema: Schema) -> Schema:
 
 
 def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
-    """The cells of one column, (row,), as input of :class:`Reader`; NaN if missing."""
+    """The cells of one column, (row,), as input of :class:`Reader`, NaN if missing."""
     family, x = classifier.posterior.model.features[feature], columns_of(data[feature], [place])
     return dense_cells(family.read(x)[0] if isinstance(family, OfNormals) else x)[:, 0]
 
@@ -448,8 +450,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. With ``X`` and ``y``, numeric values are ranked among earlier
-        values. Ranks work for any family, and for a stream without labels.
+        Learned rows, or other rows from the same source. With learned rows, numbers of any family are watched by their
+        ranks, even without labels in the stream.
     level : float
         Upper bound on the probability that any column or class ever raises a false alarm, on average over all possible
         learned rows and streams.
@@ -471,8 +473,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
-    always watched; other number columns need learned rows. Without learned rows, a column that is wrongly modelled as
-    Normal eventually raises an alarm.
+    always watched; other number columns need learned rows. New and rare levels are merged into one level, unless a
+    column type or family declares the levels. ``y`` must be true labels, not predicted classes. See
+    ``docs/theory/watch.md``.
 
     Levels that no column type or family declares are found in √n of the n learned rows of each class. All other levels,
     including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.

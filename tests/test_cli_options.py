@@ -46,7 +46,7 @@ def command_of(words: list[str]) -> str:
 
 # Commands beside which every option is tried.
 TRIED = [
-    "inspect t.csv --target y", "inspect M", "split t.csv --target y -o s",
+    "inspect t.csv --target y", "inspect t.parquet --target y", "inspect M", "split t.csv --target y -o s",
     "compare t.csv --target y --dependence none --row size=2", "fit t.csv --target y --dependence none -o o.bayesnb",
     "score M t.csv", "predict M t.csv", "predict M t.csv --interval", "predict M t.csv -o o.parquet",
     "explain t.csv --target y --dependence none", "explain M t.csv --row 0", "explain M --row size=2",
@@ -72,7 +72,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 SILENT = {
     "--absent": "no column is absent", "--columns": "no column joins", "--decimal": "no cell has a comma",
-    "--refit": "no family is sampled", "--sheet": "the table is no Excel file", "--all": "a table shows all columns",
+    "--refit": "no family is sampled", "--all": "a table shows all columns",
 }  # fmt: skip
 """Options that change nothing about this table, and why."""
 
@@ -98,6 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
               "gaps": learned.mask(rng.random(learned.shape) < 0.1).assign(y=learned["y"])}  # fmt: skip
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)
+    learned.to_parquet(folder / "t.parquet")
     X, labels = learned.drop(columns="y"), learned["y"]
     for name, given in {
         "M": {}, "W": {"dependence": "weighted"}, "U": {"unseen": "error"},
@@ -151,8 +152,8 @@ def test_an_option_that_is_given_has_an_effect_or_is_refused_by_its_name(command
     for option in options_of(COMMANDS[name]):
         if not isinstance(option, options.Option) or {*option.opts} & {*words, "--output", "--force", "--nuts"}:
             continue
-        if {*words} & {"t.csv", "few.csv", "gaps.csv"}:
-            apart = option.group == options.READING and name not in ("predict", "fit")
+        if {*words} & {"t.csv", "few.csv", "gaps.csv", "t.parquet"}:
+            apart = option.group == options.READING and name not in ("predict", "fit") and "t.parquet" not in words
             if apart or {*option.opts} & {*SILENT} or (option.group == options.MODEL and name in SLOW):
                 continue
         for given in tried(option):

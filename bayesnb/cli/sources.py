@@ -28,6 +28,19 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
 
 
+UNREAD = {
+    "csv": (["sheet"], "is a CSV file, which has no sheets"),
+    "excel": (["sep", "encoding"], "is an Excel file, whose cells are known"),
+    **dict.fromkeys(
+        ("parquet", "ipc"),
+        (
+            ["sep", "decimal", "encoding", "header", "skip", "sheet"],
+            "is a Parquet or Arrow file, whose columns are known",
+        ),
+    ),
+}
+"""Options without effect on a kind of file, and the reason."""
+
 NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categories"
 
 
@@ -183,7 +196,10 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         found = Opened(data.replace("_", "-"), without(X.assign(**{y.name: y}), format.na), None, settings)
     else:
         expected = tuple(str(name) for name in (*names, *settings.drop, settings.weight) if name is not None)
-        found = Opened(data, None, Source(data, replace(format, names=expected)), settings)
+        found = Opened(data, None, file := Source(data, replace(format, names=expected)), settings)
+        with contextlib.suppress(ValueError, OSError):  # A file that cannot be read is refused when it is read.
+            unread, reason = UNREAD.get(file.kind, ((), ""))
+            options.refuse(unread, f"{data} {reason}")
     for column in settings.drop:
         found.require(column, "--drop")
         if column in settings.features():

@@ -212,10 +212,8 @@ class Believed:
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
     def log_joint_at(self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int) -> Array:
-        """log p(class, row | θ) at every draw, (draw, row, class), up to a constant per draw and row.
-
-        ``seed`` is a pair: the random seed, and the number of the batch ``drawn``.
-        """
+        """log p(class, row | θ) at every draw, (draw, row, class), up to a constant per draw and row."""
+        # ``seed`` is a pair: the random seed, and the number of the batch ``drawn``.
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, self.offset)
         common = CommonDraws(len(drawn.log_pi), seed)

@@ -119,7 +119,7 @@ DRAWN = 512
 
 
 def information(classifier: Classifier) -> dict[Any, float]:
-    """Mutual information, in nats, of the class and each feature in the learned model, NaN without posterior draws."""
+    """Mutual information, in nats, of the class and each feature in the model, or NaN if values cannot be drawn."""
     # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
     # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
     # answer does not depend on their order.

@@ -160,8 +160,9 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row. If a column's family has no Normal density,
-        Student-t density or table of values. If a column is read as dates, numbers with units or several choices.
+        If the model has a ``dependence`` or a class prior per row; or if a column has a family without a Normal
+        density, Student-t density or table of values; or if a column is read as dates, numbers with units or several
+        choices.
 
     Examples
     --------

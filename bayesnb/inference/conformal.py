@@ -61,11 +61,9 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """For each new row and class, count the known rows with a higher score and with an equal score.
-
-    ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``, (row,),
-    are the classes and whole-number weights of the known rows.
-    """
+    """For each new row and class, count the known rows with a higher score and with an equal score."""
+    # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
+    # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
         of = codes == c if by_class else slice(None)

@@ -260,11 +260,9 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 
 
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
-    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
-
-    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class), or the log predictive if
-    ``point`` is None.
-    """
+    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag."""
+    # ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class), or the log predictive if
+    # ``point`` is None.
     shown, missing = {}, {}
     for name, feature in schema.features.items():
         if feature.family.support.kind != "bag":

@@ -236,7 +236,7 @@ def predict_credal(
 ) -> pd.DataFrame:
     """Lower and upper class probabilities under a set of priors, and the undominated classes.
 
-    By default, the set is the imprecise Dirichlet model of the naive credal classifier (Walley 1996; Zaffalon 2002).
+    By default, the set is the imprecise Dirichlet model of the naive credal classifier (Walley 1996, Zaffalon 2002).
 
     Parameters
     ----------
@@ -261,8 +261,8 @@ def predict_credal(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in.
-        If an interval has an infinite end, or ``priors`` names a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in;
+        or if an interval has an infinite end, or ``priors`` names a bag of words.
 
     Examples
     --------

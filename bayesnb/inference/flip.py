@@ -53,11 +53,9 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The log joint probability of the class after k rows are removed, up to a constant.
-
-        ``seen`` (column,) counts removed cells that are not missing. ``agreed`` (column,) counts removed cells that
-        equal the predicted row's cell.
-        """
+        """The log joint probability of the class after k rows are removed, up to a constant."""
+        # ``seen`` (column,) counts removed cells that are not missing. ``agreed`` (column,) counts removed cells that
+        # equal the predicted row's cell.
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
 
@@ -188,9 +186,9 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
         bound on the number of rows.
 
-        ``contamination`` is the smallest ε that can change the prediction if every probability table p becomes (1 - ε)
-        p + ε q, for some q. ``prior_power`` is the power of all priors, nearest to 1, that changes the prediction (see
-        :func:`sensitivity`).
+        ``contamination`` is the smallest ε with which replacing each probability table p by (1 - ε) p + ε q can change
+        the prediction, for some table q. ``prior_power`` is the power nearest to 1 that changes the prediction if all
+        priors are raised to it (see :func:`sensitivity`).
 
     Raises
     ------
@@ -348,7 +346,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors, nearest to 1, that changes the prediction, or NaN."""
+    """The power nearest to 1 that changes the prediction if all priors are raised to it, or NaN."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

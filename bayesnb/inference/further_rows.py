@@ -32,11 +32,9 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at one θ, ``rows`` per class.
-
-    ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
-    ``read`` encodes cells, if the family draws cells instead of statistics.
-    """
+    """Draw the statistic of further rows at one θ, ``rows`` per class."""
+    # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
+    # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
     if (found := family.drawn_statistic(theta, s, n, rng)) is not None:
         return found
@@ -116,7 +114,7 @@ def worth_of_rows(
     ------
     ValueError
         If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
-        negative. If there is a ``dependence`` and the learned rows are not passed.
+        negative; or if there is a ``dependence`` and the learned rows are not passed.
 
     Notes
     -----

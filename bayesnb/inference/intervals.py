@@ -123,7 +123,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and another note if unlabelled rows were learned."""
+    """Add notes to the ``attrs`` of a frame, with a warning if unlabelled rows were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS

@@ -88,10 +88,8 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """The checks for one class, and the values of their test statistics, (table, check).
-
-    ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells.
-    """
+    """The checks for one class, and the values of their test statistics, (table, check)."""
+    # ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells.
     known = ~np.isnan(cells[0])
     found: list[tuple[Check, Array]] = []
     for j, column in enumerate(columns):

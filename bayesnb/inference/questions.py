@@ -54,13 +54,12 @@ def _sentence(found: Any) -> str | Message:
 
 @dataclass(frozen=True)
 class Shown:
-    """How the answer to a question is displayed in the report and on a screen.
+    """How the answer to a question is displayed in the report and on a screen."""
 
-    ``lines`` returns the answer's table, ``says`` a sentence, and ``notes`` the text below the table. ``plot`` is the
-    function of :mod:`bayesnb.plots` that draws the answer. ``asks`` holds the question's arguments in the report.
-    ``top`` is the number of lines to show. ``advised`` is true if the report uses the model with the recommended
-    dependence. ``finding`` is true if the report lists the sentence among its findings.
-    """
+    # ``lines`` returns the answer's table, ``says`` a sentence, and ``notes`` the text below the table. ``plot`` is the
+    # function of bayesnb.plots that draws the answer. ``asks`` holds the question's arguments in the report. ``top`` is
+    # the number of lines to show. ``advised`` is true if the report uses the model with the recommended dependence.
+    # ``finding`` is true if the report lists the sentence among its findings.
 
     title: str
     lines: Callable[[Any], Any] = lambda found: found
@@ -75,11 +74,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """One row of the table of questions.
+    """One row of the table of questions."""
 
-    ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
-    function, ``None`` for a method. ``columns`` explains each column of the answer, for a legend.
-    """
+    # ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
+    # function, None for a method. ``columns`` explains each column of the answer, for a legend.
 
     name: str
     want: str

@@ -183,7 +183,8 @@ class LogOdds:
     def quantile(self, q: float | Array) -> Array:
         """The ``q`` quantiles of the log-odds, (row, quantile), or (row,) if ``q`` is a single number.
 
-        ``q`` must lie strictly between 0 and 1. The error of the result, as a probability, is at most 1e-6.
+        ``q`` must lie strictly between 0 and 1. The distribution function at the result differs from ``q`` by at most
+        1e-6.
         """
         shares = np.atleast_1d(q)
         found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving
@@ -270,7 +271,9 @@ EVALUATIONS = 32
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """Moments of categorical and binary cells, from the posterior concentration of each outcome."""
+    """Moments of the likelihood of categorical and binary cells."""
+
+    # ``own`` and ``total`` are the posterior concentrations of the cell's outcome and of all outcomes.
 
     compiled: bool
 

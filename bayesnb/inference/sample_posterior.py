@@ -46,7 +46,7 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        By default 1000 draws per chain and 4 chains, or a sampled feature's numbers if lower. If a sampled feature has
+        By default 1000 draws in each of 4 chains, or fewer if a sampled feature has fewer. If a sampled feature has
         fewer draws than requested, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate

@@ -43,12 +43,11 @@ SHARE_TOLERANCE = 0.005
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How the scored rows were held out from the model.
+    """How the scored rows were held out from the model."""
 
-    ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": folds inside the
-    fit, for the weights of averaged models. "once": one fit without the rows. "given": held out by the caller.
-    "learned": not held out. ``rows`` is the number of scored rows if these were drawn at random.
-    """
+    # ``by`` is the number of folds of cross-validation, or a word. "loo": exact leave-one-out. "inside": folds inside
+    # the fit, for the weights of averaged models. "once": one fit without the rows. "given": held out by the caller.
+    # "learned": not held out. ``rows`` is the number of scored rows if these were drawn at random.
 
     by: int | Literal["loo", "inside", "once", "given", "learned"]
     rows: int | None = None
@@ -129,8 +128,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` if the log loss's interval is above the expected log loss, ``"underconfident"`` if below.
 
-        If the log loss agrees with its expectation, to 0.001 nats, the accuracy decides. Learned rows never show that a
-        model is underconfident.
+        If the log loss agrees with its expectation to 0.001 nats, the accuracy is compared with its expectation
+        instead. Learned rows never show that a model is underconfident.
         """
         found = self._apart
         return "overconfident" if found > 0 else "underconfident" if found and not self._learned else ""

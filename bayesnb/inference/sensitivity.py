@@ -156,12 +156,10 @@ def slope(f: Callable[[float], Any], step: float) -> Any:
 def changes(
     posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling = "density"
 ) -> tuple[Array, pd.DataFrame]:
-    """Changes of class probabilities and log evidence per doubling of a prior's or likelihood's power.
-
-    The changes of p(class | row) are an array (part, factor, row, class), with the sum over all factors last. The
-    changes of the log evidence, in nats, are a DataFrame (factor, part); the column ``flat`` is true for priors
-    unchanged by any power.
-    """
+    """Changes of class probabilities and log evidence per doubling of a prior's or likelihood's power."""
+    # The changes of p(class | row) are an array (part, factor, row, class), with the sum over all factors last. The
+    # changes of the log evidence, in nats, are a DataFrame (factor, part); the column ``flat`` is true for priors
+    # unchanged by any power.
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
     parts = factors(posterior, data, rule, scaling)
@@ -249,8 +247,9 @@ def sensitivity(
         change of a class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
         prior). ``flat`` is True if no power changes the prior.
 
-        With ``by="row"``, the columns are (part, factor), and the values are signed changes of the probability of the
-        predicted class. All changes are derivatives with respect to log2 of the power, at power 1.
+        With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
+        changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the
+        power, at power 1.
 
     Raises
     ------

@@ -291,7 +291,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether a column is constant in all rows with a known value of another column, (column, column)."""
+    """Whether one column is constant in all rows in which another column is known, (column, column)."""
     # Columns that are constant in all rows are not flags.
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.

@@ -193,8 +193,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities given by label, or in the order of
         ``classes_``, are fixed.
     estimate : {"predictive", "mean", "map", "mle"}
-        Integrate all parameters out ("predictive", full Bayes), or plug in the posterior mean, the posterior mode, or
-        the maximum-likelihood estimate.
+        How predictions use the parameters: averaged over their posterior ("predictive", full Bayes), or with one
+        value plugged in: the posterior mean ("mean"), the posterior mode ("map"), or the maximum-likelihood estimate
+        ("mle").
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}

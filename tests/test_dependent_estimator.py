@@ -32,6 +32,7 @@ from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.dependence.likelihood import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from bayesnb.families import StudentT
+from bayesnb.inference.leave_one_out import left_out_scores
 from bayesnb.inference.to_pymc import NAIVE
 from tests.model_files import array, cell, changed
 
@@ -100,10 +101,6 @@ REFUSED = {
     "a sampled feature": (
         lambda X, y: BayesianNB({"x": StudentT()}, dependence="weighted").fit({"x": [0.0, 1.0, 2.0]}, [0, 1, 0]),
         r"feature 'x': StudentT.*use dependence=None",
-    ),
-    "a class that is impossible without a row": (
-        lambda X, y: BayesianNB(FEATURES, dependence="weighted", class_prior="frequencies").fit(X, ["z", *y[1:]]),
-        r"class 'z'.*Dirichlet\(1\)",
     ),
     "maximum likelihood": (
         lambda X, y: fitted("weighted", estimate="mle"), 'use estimate="map" or dependence=None'
@@ -603,6 +600,38 @@ def test_another_class_prior_adds_the_change_of_its_logarithm(estimate):
     assert_allclose(shifted.with_estimate("mean").predict_log_proba(X), expected, atol=1e-9)
     each = np.tile([*new.values()], (len(X), 1))
     assert_allclose(nb.deploy.with_class_prior(clf, each).predict_proba(X), shifted.predict_proba(X), atol=1e-9)
+
+
+KNOWN = {"a": 0.05, "b": 0.05, "c": 0.9}
+
+
+@pytest.mark.parametrize("how", [*HOW, "auto", "forests"], ids=str)
+def test_a_known_class_prior_of_a_fit_is_that_of_its_predictions(how):
+    X, y = table()
+    X = X.drop(columns="calls")
+    nothing = X.head(1).reindex([-1])
+    clf = BayesianNB(dependence=how, class_prior=KNOWN).fit(X, y)
+    later = nb.deploy.with_class_prior(BayesianNB(dependence=how).fit(X, y), KNOWN)
+    assert_allclose(clf.predict_proba(X), later.predict_proba(X), atol=1e-12)
+    assert_allclose(clf.predict_proba(nothing)[0], [*KNOWN.values()], atol=0.06)
+    assert clf.predict_interval(nothing, draws=200)["c"]["upper"].iloc[0] > 0.8
+    firm = nb.Dirichlet({label: 1e6 * p for label, p in KNOWN.items()})
+    strong = BayesianNB(dependence=how, class_prior=firm).fit(X, y)
+    assert_allclose(strong.predict_proba(X), clf.predict_proba(X), atol=1e-3)
+
+
+def test_scores_of_learned_rows_use_the_known_class_prior():
+    X, y = table()
+    late = nb.deploy.with_class_prior(fitted("weighted"), KNOWN)
+    known = BayesianNB(FEATURES, dependence="weighted", class_prior=KNOWN).fit(X, y).classifier_
+    rows = TrainingRows.of(X, y)
+    assert left_out_scores(known, rows) == pytest.approx(left_out_scores(late, rows))
+
+
+def test_exponents_are_learned_with_a_class_of_one_row_and_its_frequency_as_prior():
+    X, y = table()
+    clf = BayesianNB(FEATURES, dependence="weighted", class_prior="frequencies").fit(X, ["z", *y[1:]])
+    assert_allclose(clf.predict_proba(X).sum(1), 1.0)
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)

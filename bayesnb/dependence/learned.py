@@ -21,6 +21,7 @@ from bayesnb.kernels.blocks import one_thread_each, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
+from bayesnb.priors import Dirichlet
 from bayesnb.progress import counted
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure
@@ -159,9 +160,11 @@ class Dependence:
             found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.alike(part, len(own)))
         return found
 
-    def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
+    def left_out_of_exponents(
+        self, rows: Rows, n_classes: int, change: Array | float = 0.0
+    ) -> tuple[Array, Array, Array]:
         """Return three arrays: leave-one-out class probabilities with fixed exponents; the same probabilities with
-        exponents learned without the row; and the class of each row.
+        exponents learned without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
 
         With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
         sampling, see Gelfand, Dey and Chang 1992). The weights of the members of a model average do not change, because
@@ -174,6 +177,9 @@ class Dependence:
             log_p = log_posterior_of_classes(part.terms, part.offset, v, part.alike)
             own = log_p[part.codes, np.arange(len(part.codes))]
             p = np.exp(log_p)
+            if np.any(change):
+                p *= np.exp(change)[:, None, None]
+                p /= p.sum(0)
             held.append((p @ self.exponents.weights).T)
             for points in self.exponents.members:
                 weight = np.exp(own[:, points].min(1, keepdims=True) - own[:, points])
@@ -291,8 +297,7 @@ def rows_left_out(
     weight of 2 becomes 1, and ½ becomes 0.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-    prior = posterior.only(()).log_left_out({}, left)
-    _require_possible(prior, posterior, labels)
+    prior = learned_under(posterior).only(()).log_left_out({}, left)
     silent = uninformative(posterior, data, labels.weight)
 
     def rows(which: Any) -> Rows:
@@ -308,12 +313,15 @@ def rows_left_out(
     return rows
 
 
-def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:
-    own = log_prior[np.arange(len(labels)), labels.codes]
-    if np.isneginf(own).any():
-        label = posterior.labels[labels.codes[np.isneginf(own).argmax()]]
-        raise NoExponentsError(
-            f"class {label!r}: without one of its rows it has the probability 0 under this class prior, so no exponent "
-            "can be learned from that row; use a class prior under which every class stays possible, such as the "
-            "default, Dirichlet(1)"
-        )
+def learned_under(posterior: Posterior) -> Posterior:
+    """The posterior with the default class prior, under which exponents and offsets are learned.
+
+    Offsets that were learned under known class probabilities would make the predicted frequencies those of the labels
+    again.
+    """
+    return posterior.with_class_prior(Dirichlet())
+
+
+def change_of_prior(posterior: Posterior) -> Array:
+    """The change of the log class probabilities from the default class prior to that of the posterior, (class,)."""
+    return posterior.log_label - learned_under(posterior).log_label

@@ -10,7 +10,7 @@ import numpy as np
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
-from bayesnb.dependence.learned import Dependence, rows_left_out
+from bayesnb.dependence.learned import Dependence, change_of_prior, learned_under, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
@@ -120,6 +120,8 @@ class _Learning:
             held_out = drawn.held_out(each)
             exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
             predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
+            if predicted is not None and (change := change_of_prior(self.posterior)).any():
+                predicted = normalize(predicted + change)
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
@@ -183,7 +185,7 @@ class _Learning:
         class by class; copies of a row may be in different folds. Rows that differ only in column names, level names or
         signs share a fold.
         """
-        posterior, order, few = self.posterior, self.order, replace(self.spec, trees=0)
+        posterior, order, few = learned_under(self.posterior), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
         place = np.argsort(self.labels.codes[some], kind="stable")
         some, weight, turn = some[place], weight[place], turn[place]

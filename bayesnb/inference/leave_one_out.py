@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import TrainingRows, few_rows
+from bayesnb.dependence.learned import change_of_prior
 from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.contributions import PRIOR
@@ -135,7 +136,7 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
         proba, by = np.exp(dependence.held_out), {"folds": FOLDS}
     else:
         asked = dependence.some_rows(classifier.posterior, data, labels)
-        proba = dependence.left_out_of_exponents(asked, labels.n)[1]
+        proba = dependence.left_out_of_exponents(asked, labels.n, change_of_prior(classifier.posterior))[1]
     shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
     with np.errstate(divide="ignore"):
         losses = -np.log(own(proba, labels.codes)), -own(shares, labels.codes)

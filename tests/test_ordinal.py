@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
+from pyarrow.dataset import dataset
 from scipy.stats import binom
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, cli, load
+from bayesnb.data.readers import frame
 from bayesnb.errors import ModelFileError
 from bayesnb.families import Ordinal
 from tests.model_files import changed, said
@@ -31,6 +34,50 @@ def test_the_order_is_given_or_declared_by_a_type_or_that_of_numbers():
         assert_allclose(clf.predict_proba(table), given.predict_proba(X), rtol=1e-12)
     assert list(given.tables()["size"]) == SIZES
     assert list(clf.tables()["size"]) == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+STORED = {
+    "Parquet": lambda t, enum, path: t.to_parquet(path) or path,
+    "Parquet by polars": lambda t, enum, path: enum.write_parquet(path) or path,
+    "Arrow": lambda t, enum, path: t.to_feather(path := path.with_suffix(".arrow")) or path,
+    "a stream": lambda t, enum, path: pa.RecordBatchReader.from_stream(pa.Table.from_pandas(t)),
+    "a dataset": lambda t, enum, path: t.to_parquet(path) or dataset(path),
+    "a lazy table": lambda t, enum, path: enum.lazy(),
+    "parts": lambda t, enum, path: iter([enum[:4], enum[4:]]),
+    "pyarrow": lambda t, enum, path: iter([pa.Table.from_pandas(t)]),
+}
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_the_order_of_a_type_is_known_wherever_the_table_comes_from(stored, tmp_path):
+    whole = X.assign(y=Y)
+    whole["size"] = whole["size"].astype(pd.CategoricalDtype([*SIZES, "colossal"], ordered=True))
+    enum = pl.from_pandas(whole.astype({"size": object}))
+    enum = enum.with_columns(pl.col("size").cast(pl.Enum([*SIZES, "colossal"])))
+    given = BayesianNB({"size": Ordinal(order=[*SIZES, "colossal"])}).fit(X, Y)
+    clf = BayesianNB({"size": "ordinal"}).fit(STORED[stored](whole, enum, tmp_path / "sizes.parquet"), "y")
+    assert list(clf.tables()["size"]) == [*SIZES, "colossal"]
+    assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-12)
+
+
+def test_the_command_line_reads_the_order_of_a_file(tmp_path):
+    whole = X.assign(y=Y)
+    whole["size"] = whole["size"].astype(pd.CategoricalDtype(SIZES, ordered=True))
+    whole.to_parquet(table := tmp_path / "sizes.parquet")
+    fit = ["fit", str(table), "--target", "y", "--feature", "size=ordinal", "--dependence", "none"]
+    for options, levels in (([], SIZES), (["--na", "size=huge"], [size for size in SIZES if size != "huge"])):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*fit, *options, "-o", str(tmp_path / "m.bayesnb")])
+        assert ended.value.code == 0
+        assert list(load(tmp_path / "m.bayesnb").tables()["size"]) == levels
+
+
+def test_the_files_of_a_folder_have_an_order_if_they_agree(tmp_path):
+    for name, order in (("1", SIZES), ("2", SIZES[::-1])):
+        X.astype(pd.CategoricalDtype(order, ordered=True)).to_parquet(tmp_path / f"{name}.parquet")
+    assert frame(tmp_path)["size"].dtype == "str"
+    X.astype(pd.CategoricalDtype(SIZES, ordered=True)).to_parquet(tmp_path / "2.parquet")
+    assert frame(tmp_path)["size"].dtype == pd.CategoricalDtype(SIZES, ordered=True)
 
 
 def test_the_order_stays_in_parts_and_in_files(tmp_path):

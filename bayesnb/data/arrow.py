@@ -52,6 +52,13 @@ def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
         names = batch.schema.names
         for k, name in enumerate(names):
             column, marks = batch.column(k), marks_in(name, na, names)
+            if marks and is_ordered(column.type):
+                held = column.dictionary.filter(
+                    pc.invert(pc.is_in(column.dictionary, pa.array(marks, column.dictionary.type)))
+                )
+                codes = pc.index_in(column.dictionary_decode(), held)
+                batch = batch.set_column(k, name, pa.DictionaryArray.from_arrays(codes, held, ordered=True))
+                continue
             if marks and kinds.is_dictionary(column.type):
                 column = column.dictionary_decode()
             kind = column.type
@@ -134,14 +141,22 @@ def array_of(column: Any) -> Any:
     return column.to_pandas() if kinds.is_null(column.type) else pd.array(column, pd.ArrowDtype(column.type))
 
 
-def plain(schema: Any) -> Any:
-    """Replace all text types of a schema by plain text."""
+def plain(schema: Any, ordered: Iterable[str]) -> Any:
+    """Replace all text types of a schema by plain text, and of the ``ordered`` columns by ordered levels."""
     import pyarrow as pa
+
+    levels = dict.fromkeys(ordered, pa.dictionary(pa.int32(), pa.string(), ordered=True))
 
     def of_text(kind: Any) -> bool:
         return is_text(kind) or (pa.types.is_dictionary(kind) and is_text(kind.value_type))
 
-    return pa.schema([f.with_type(pa.string()) if of_text(f.type) else f for f in schema])
+    return pa.schema([f.with_type(levels.get(f.name, pa.string())) if of_text(f.type) else f for f in schema])
+
+
+def ordered_in(schemas: Iterable[Any]) -> set[str]:
+    """The columns that have ordered levels in all schemas in which they occur."""
+    kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
+    return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 
 
 def is_text(kind: Any) -> bool:
@@ -149,6 +164,13 @@ def is_text(kind: Any) -> bool:
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_ordered(kind: Any) -> bool:
+    """Whether ``kind`` is the Arrow type of an ordered categorical column of texts, such as a polars Enum."""
+    from pyarrow import types
+
+    return types.is_dictionary(kind) and kind.ordered and is_text(kind.value_type)
 
 
 def _categories(column: Any) -> Any:

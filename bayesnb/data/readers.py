@@ -26,6 +26,7 @@ from bayesnb.data.arrow import (
     frame_of,
     is_text,
     message_of,
+    ordered_in,
     plain,
     until_broken,
     without_marks,
@@ -199,6 +200,11 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
+    for name in ordered_in(part.schema for part in parts):
+        if len({tuple(part[name].chunk(0).dictionary.to_pylist()) for part in parts}) > 1:  # The order is not known.
+            parts = [
+                part.set_column(part.schema.names.index(name), name, part[name].cast(pa.string())) for part in parts
+            ]
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -206,6 +212,8 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     read = frame_of(whole)
     for name in read.select_dtypes("category").columns:
         column = read[name]
+        if column.cat.ordered:
+            continue
         text = pd.api.types.infer_dtype(column.cat.categories) == "string"
         # No file declares levels of other columns, so they are ordered as levels found in parts are.
         ordered = column.cat.categories.sort_values()
@@ -377,12 +385,15 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.dataset
 
-    names, own = list(schemas), [schema for _, schema in schemas.values()]
+    names, ordered = list(schemas), ordered_in(schema for _, schema in schemas.values())
+    own = [plain(schema, ordered) for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
     folders = {"partitioning": "hive" if base else None, "partition_base_dir": base}
     try:
         dataset = pa.dataset.dataset(names, format=kind, **folders)
-        schema = pa.unify_schemas([*own, plain(dataset.schema)], promote_options="permissive").remove_metadata()
+        schema = pa.unify_schemas(
+            [*own, plain(dataset.schema, ordered)], promote_options="permissive"
+        ).remove_metadata()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: cannot be read as {kind} ({message_of(error)})") from error
     if len(set(schema.names)) < len(schema.names):
@@ -392,7 +403,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         # Parquet stores text as codes and a dictionary. Reading text in that form avoids a string object per row.
         text = {f.name for one in own for f in one if is_text(f.type)}
         kind = pa.dataset.ParquetFileFormat(
-            dictionary_columns=text,
+            dictionary_columns=text | ordered,
             default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
         )
         codes = pa.dictionary(pa.int32(), pa.string())
@@ -406,9 +417,9 @@ def _schema(file: Path, kind: str) -> Any:
 
     try:
         if kind == "ipc":
-            return plain(ipc.open_file(file).schema)
+            return ipc.open_file(file).schema
         with parquet.ParquetFile(file) as opened:
-            return plain(opened.schema_arrow).with_metadata(opened.metadata.metadata)
+            return opened.schema_arrow.with_metadata(opened.metadata.metadata)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{file}: cannot be read as {kind} ({message_of(error)})") from error
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from bayesnb.data.arrow import array_of, batch_rows, frame_of, message_of, plain
+from bayesnb.data.arrow import array_of, batch_rows, frame_of, is_ordered, message_of, ordered_in, plain
 from bayesnb.data.columns import Column, Names, are_whole, as_objects, zeros_and_ones
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import COMPILED_FROM
@@ -121,11 +121,16 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
-        """Convert an Arrow batch or table. With ``declares=True``, dictionary types declare levels."""
+        """Convert an Arrow batch or table. With ``declares=True``, all dictionary types declare levels.
+
+        Ordered dictionary types always declare levels.
+        """
         from pyarrow import types
 
         _require_shape(batch.schema.names, batch.num_rows, min_rows)
-        declared = frozenset(f.name for f in batch.schema if declares and types.is_dictionary(f.type))
+        declared = frozenset(
+            f.name for f in batch.schema if is_ordered(f.type) or (declares and types.is_dictionary(f.type))
+        )
         return cls(tuple(batch.schema.names), frame_of(batch), declared)
 
     @cached_property
@@ -354,7 +359,7 @@ def in_memory(X: Any) -> Any:
                 return X.collect()
             case "dataset":
                 read = X.to_table()
-                return read.cast(plain(read.schema))
+                return read.cast(plain(read.schema, ordered_in([read.schema])))
             case "arrow":
                 import pyarrow as pa
 

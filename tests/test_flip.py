@@ -103,7 +103,7 @@ def test_rows_of_numbers_are_removed_one_by_one_and_one_row_is_proved() -> None:
     left = nb.BayesianNB().fit(X, y).forget(X.iloc[list(found.rows)], y.iloc[list(found.rows)])
     assert left.predict(row)[0] == found.other
     alone = nb.checks.flip(clf, row, X, y, limit=1)
-    assert str(alone) == "It is 'female' without any row of 40, too."
+    assert str(alone) == "It stays 'female', whichever row of 40 is removed."
 
 
 def test_ten_thousand_rows_are_searched_with_a_proof() -> None:

@@ -250,9 +250,39 @@ def test_the_picture_has_a_line_for_each_factor():
         plots.sensitivity(nb.checks.sensitivity(fitted(), X, by="row"))
 
 
-def test_a_prior_without_powers_is_named_with_its_feature() -> None:
-    clf = BayesianNB({"size": nb.families.Ordinal(order=["s", "m", "l"])}).fit(
-        {"size": ["s", "m", "l", "l"]}, list("uvuv")
+def with_zeros() -> tuple[pd.DataFrame, np.ndarray]:
+    rng, y = default_rng(5), np.repeat(["dry", "wet"], 30)
+    rain = np.where(
+        rng.random(60) < np.where(y == "wet", 0.3, 0.7), 0.0, rng.gamma(2.0, np.where(y == "wet", 5.0, 2.0))
     )
-    with pytest.raises(ValueError, match=r"feature 'size' \(Ordinal\) has a BetaTree prior, which has no powers"):
-        nb.checks.sensitivity(clf, {"size": ["s"]})
+    return pd.DataFrame({"rain": rain, "size": np.where(rng.random(60) < 0.5, "s", "m")}), y
+
+
+@pytest.mark.parametrize("scaling", ["rows", "density"])
+def test_the_prior_of_a_hurdle_matters_as_the_priors_of_its_two_columns(scaling) -> None:
+    X, y = with_zeros()
+    apart = X.assign(none=X["rain"] == 0, rain=X["rain"].where(X["rain"] > 0))
+    both, each = (
+        nb.checks.sensitivity(BayesianNB(features).fit(table, y), table, scaling, by="row")
+        for features, table in (
+            ({"rain": nb.families.Hurdle()}, X),
+            ({"rain": nb.families.LogNormal(), "none": nb.Bernoulli()}, apart),
+        )
+    )
+    for part in ("prior", "likelihood"):
+        assert_allclose(both[part, "rain"], each[part, "rain"] + each[part, "none"], atol=1e-9)
+        assert_allclose(both[part, "(all)"], each[part, "(all)"], atol=1e-9)
+
+
+def test_a_prior_without_powers_is_left_out_by_name() -> None:
+    X, y = with_zeros()
+    for family in (nb.families.Ordinal(order=["s", "m", "l"]), nb.Categorical()):
+        clf = BayesianNB({"size": family, "rain": nb.families.Hurdle()}).fit(X, y)
+        found, turned = nb.checks.sensitivity(clf, X, scaling="rows"), nb.checks.flip(clf, X[:1], X, y, limit=60)
+        left_out = ["size"] * isinstance(family, nb.families.Ordinal)
+        assert found.attrs["left_out"] == left_out
+        assert [*found.index] == [name for name in ("(class)", "rain", "size", "(all)") if name not in left_out]
+        assert turned.rows
+        assert np.isnan(turned.prior_power) or not left_out
+    mixed = BayesianNB({"rain": nb.families.Hurdle(nb.families.PolyaTree())}).fit(X[["rain"]], y)
+    assert nb.checks.sensitivity(mixed, X[["rain"]], scaling="rows").attrs["left_out"] == ["rain"]

@@ -13,7 +13,7 @@ from bayesnb.families.columns import at_levels, dense_cells
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.sensitivity import factors
+from bayesnb.inference.sensitivity import Fixed, factors
 from bayesnb.model import Data, estimate_rule
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
@@ -132,7 +132,8 @@ class Flip:
     """Changes that would flip one prediction.
 
     ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
-    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction.
+    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction,
+    or if a prior has no powers (``Ordinal``, ``PolyaTree``, ``Mixture``, ``Rounded``).
     """
 
     label: Any
@@ -150,8 +151,9 @@ class Flip:
 
     def __str__(self) -> str:
         if self.other is None:
-            gone = "any row" if self.at_least == 2 else f"any {self.at_least - 1:,} rows"
-            said = f"It is {self.label!r} without {gone} of {self.learned:,}, too."
+            n = self.at_least - 1
+            gone = f"row of {self.learned:,} is" if n == 1 else f"{n:,} rows of {self.learned:,} are"
+            said = f"It stays {self.label!r}, whichever {gone} removed."
         else:
             n, some = len(self.rows), ", ".join(map(str, self.rows[:10])) + (", …" if len(self.rows) > 10 else "")
             few = f"{n:,} row{'s' * (n > 1)} of {self.learned:,} (at {some})"
@@ -346,10 +348,12 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that changes the prediction if all priors are raised to it, or NaN."""
+    """The power nearest to 1 that changes the prediction if all priors are raised to it; NaN without one."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
+    if any(isinstance(part, Fixed) for part in parts):
+        return np.nan
 
     def lead(log2: float) -> float:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from bayesnb.inference.sample import rows_to_ask
 from bayesnb.model import Data, EstimateRule, Posterior, estimate_rule, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.priors import (
+    AllOf,
     Beta,
     Dirichlet,
     FixedProbabilities,
@@ -139,10 +141,46 @@ class Factor:
         return float((before.along(*d, t=of_likelihood) + of_likelihood * log_h).sum())
 
     @property
+    def most(self) -> float:
+        """The smallest power at which the prior becomes improper."""
+        return largest_power(self.prior, self.scaling)
+
+    @property
     def flat(self) -> bool:
         """Whether every power of the prior equals the prior."""
-        twice = powered(self.prior, min(1.01, 0.5 + largest_power(self.prior, self.scaling) / 2), self.scaling)
+        twice = powered(self.prior, min(1.01, 0.5 + self.most / 2), self.scaling)
         return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A factor that is a product of factors, such as the zeros and the other values of a Hurdle."""
+
+    parts: tuple[Factor, ...]
+
+    def log_term(self, of_prior: float, of_likelihood: float) -> Array:
+        return sum(part.log_term(of_prior, of_likelihood) for part in self.parts)
+
+    def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
+        return sum(part.log_evidence(of_prior, of_likelihood) for part in self.parts)
+
+    @property
+    def most(self) -> float:
+        return min(part.most for part in self.parts)
+
+    @property
+    def flat(self) -> bool:
+        return all(part.flat for part in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A factor whose prior has no powers, such as a mixture of priors: its log probability of the rows."""
+
+    term: Array
+
+    def log_term(self, of_prior: float, of_likelihood: float) -> Array:
+        return self.term
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
@@ -162,14 +200,15 @@ def changes(
     # unchanged by any power.
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
-    parts = factors(posterior, data, rule, scaling)
+    every = factors(posterior, data, rule, scaling)
     shape = n_rows, len(posterior.labels)
-    log_joint = sum((np.broadcast_to(f.log_term(1.0, 1.0), shape) for f in parts.values()), np.zeros(shape))
+    log_joint = sum((np.broadcast_to(f.log_term(1.0, 1.0), shape) for f in every.values()), np.zeros(shape))
+    parts = {name: factor for name, factor in every.items() if not isinstance(factor, Fixed)}
     p = np.exp(normalize(log_joint))
     change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
     for k, factor in enumerate(parts.values()):
         # The evidence is strongly curved near the largest power, so the step is small compared with the distance to it.
-        steps = min(STEP, 0.02 * np.log(largest_power(factor.prior, scaling))), STEP
+        steps = min(STEP, 0.02 * np.log(factor.most)), STEP
         for part, step in enumerate(steps):
 
             def at[T](s: float, ask: Callable[[float, float], T], part: int = part) -> T:
@@ -181,22 +220,35 @@ def changes(
             evidence[k, part] = slope(partial(at, ask=factor.log_evidence), step)
     change[:, -1], evidence[-1] = change[:, :-1].sum(axis=1), evidence[:-1].sum(axis=0)
     flat = [factor.flat for factor in parts.values()]
-    table = pd.DataFrame(evidence, index=[*parts, ALL], columns=list(PARTS))
-    return change, table.assign(flat=[*flat, all(flat)])
+    table = pd.DataFrame(evidence, index=[*parts, ALL], columns=list(PARTS)).assign(flat=[*flat, all(flat)])
+    table.attrs["left_out"] = [name for name in every if name not in parts]
+    return change, table
 
 
-def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling) -> dict[Any, Factor]:
+def factors(
+    posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling
+) -> dict[Any, Factor | Product | Fixed]:
     """The factors of the model by name: the class probabilities, then each feature."""
-    found = {CLASS: Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)}
+
+    def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
+        if type(prior) in FLAT:
+            return [Factor(prior, s, family, x, rule, scaling)]
+        if not isinstance(prior, AllOf):
+            return None
+        each = [found(*own, seen) for own, seen in zip(family.each(prior, s), family.seen_by(x), strict=True)]
+        return None if None in each else list(chain.from_iterable(each))
+
+    every = {CLASS: Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)}
     for name, family in posterior.model.features.items():
-        s, prior = posterior.statistics.features[name], posterior.prior[name]
-        if type(prior) not in FLAT:
-            raise ValueError(
-                f"feature {name!r} ({family.title}) has a {type(prior).__name__} prior, which has no powers: to ask "
-                "about the other priors, fit this feature as another family, such as Categorical or Gaussian"
-            )
-        found[name] = Factor(prior, s, family, data[name], rule, scaling)
-    return found
+        parts = found(family, posterior.prior[name], posterior.statistics.features[name], data[name])
+        if parts:
+            every[name] = parts[0] if len(parts) == 1 else Product(tuple(parts))
+        elif rule.plugs_in:
+            theta = family.plug_in(posterior.features[name], rule.point)
+            every[name] = Fixed(family.log_likelihood(theta, data[name]))
+        else:
+            every[name] = Fixed(family.log_predictive(posterior.features[name], data[name]))
+    return every
 
 
 ROWS = 200
@@ -204,10 +256,11 @@ ROWS = 200
 
 
 def _largest(found: pd.DataFrame) -> str:
-    worst = found["prior", "largest"].iloc[:-1]
+    worst, left_out = found["prior", "largest"].iloc[:-1], found.attrs["left_out"]
+    note = f" Left out, because their priors have no powers: {', '.join(map(repr, left_out))}." if left_out else ""
     return (
         "To count the imaginary rows of a prior twice changes a class probability by at most about "
-        f"{worst.max():.3g}: most by the prior of {worst.idxmax()!r}."
+        f"{worst.max():.3g}: most by the prior of {worst.idxmax()!r}.{note}"
     )
 
 
@@ -251,6 +304,9 @@ def sensitivity(
         changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the
         power, at power 1.
 
+        ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
+        ``Rounded``): they have no row here, and keep their priors in "(all)".
+
     Raises
     ------
     ValueError
@@ -291,7 +347,9 @@ def sensitivity(
         top = classifier.believed.log_joint(data, n).argmax(axis=1)
         own = change[..., np.arange(n), top].reshape(-1, n).T
         columns = pd.MultiIndex.from_product([PARTS, evidence.index], names=["part", "factor"])
-        return pd.DataFrame(own, index=index, columns=columns)
+        of_each = pd.DataFrame(own, index=index, columns=columns)
+        of_each.attrs = evidence.attrs
+        return of_each
     of_row = np.abs(change).max(axis=-1)
     found: dict[tuple[str, str], Any] = {}
     for part, size in zip(PARTS, of_row, strict=True):
@@ -299,4 +357,6 @@ def sensitivity(
         found[part, "log_evidence"] = evidence[part].to_numpy()
         if part == "prior":
             found[part, "flat"] = evidence["flat"].to_numpy()
-    return pd.DataFrame(found, index=pd.Index(evidence.index, name="factor"))
+    table = pd.DataFrame(found, index=pd.Index(evidence.index, name="factor"))
+    table.attrs = evidence.attrs
+    return table

@@ -545,8 +545,8 @@ def test_ordered_answers_in_several_spellings_are_joined_first_and_the_advice_ca
     X, y = table.drop(columns="outcome"), table["outcome"]
     X["effort"] = np.resize(["low", "Low", "high ", "medium", "high"], len(X))
     found = inspect(X, y)
-    assert "effort: levels in several spellings, 'Low' for 'low'" in str(found)
-    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "high, low, medium"
+    assert "effort: levels in several spellings, 'low' for 'Low'" in str(found)
+    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "Low, high, medium"
     X["effort"] = X["effort"].str.strip().str.lower()
     assert inspect(X, y).features["effort"].order == ("low", "medium", "high")
 

@@ -357,6 +357,12 @@ def test_spellings_of_a_level_are_joined_if_asked_for_in_every_container(tmp_pat
     assert (nb.load(tmp_path / "m.bayesnb").predict_proba({"sex": ["F  "]}) == clf.predict_proba({"sex": ["f"]})).all()
 
 
+def test_a_joined_level_is_named_by_its_spelling_with_capitals_and_small_letters():
+    towns = ["kassel", "Kassel", "KASSEL", "hanau", "HANAU", "Bad  Hersfeld", "bad hersfeld"]
+    clf = BayesianNB({"town": Joined()}).fit({"town": towns}, list("abababa"))
+    assert clf.tables()["town"].columns.tolist() == ["Bad Hersfeld", "Kassel", "hanau"]
+
+
 @pytest.mark.parametrize("named", ["joined", "Joined", " JOINED", ("Joined", ["sex"]), Joined()])
 def test_a_reading_may_be_named_in_any_spelling_as_a_family_may(named):
     clf = BayesianNB({"sex": named}).fit({"sex": ["f", "F", "f ", "m", "M", "m"]}, ["a", "a", "b", "b", "b", "b"])

@@ -803,7 +803,12 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
-    return {max(" ".join(text.split()) for text in group): group for group in found.values()}
+    return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in found.values()}
+
+
+def _naturally(text: str) -> tuple[bool, str]:
+    # "Kassel" before "kassel" and "KASSEL". Counts of spellings would depend on how a table is cut into parts.
+    return text not in (text.lower(), text.upper()), text
 
 
 MOST_SPELLED = 500

@@ -199,10 +199,6 @@ class Bets:
     # f(u_t) is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville
     # 1939).
 
-    # The numbers are independent and uniform if the stream does not change. A bet is a density f; its capital ∏ f(u_t)
-    # is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville 1939). z
-    # is Φ⁻¹(u).
-
     sums: Array
     began: Array
     log_e: float = 0.0
@@ -473,12 +469,10 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
-    always watched; other number columns need learned rows. New and rare levels are merged into one level, unless a
-    column type or family declares the levels. ``y`` must be true labels, not predicted classes. See
-    ``docs/theory/watch.md``.
+    always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
     Levels that no column type or family declares are found in √n of the n learned rows of each class. All other levels,
-    including new levels, are merged into one level. ``y`` must be true labels, not predicted classes.
+    including new levels, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

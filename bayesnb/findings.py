@@ -23,7 +23,7 @@ from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.warned import IN_CLASS, log_chance_of_equal_rows, looks_like_identifier, named_as_key, spelled_apart
-from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
+from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
 if TYPE_CHECKING:
     from bayesnb.data.csv_reader import CsvLayout
@@ -97,11 +97,12 @@ class Remark:
 
     @property
     def sentence(self) -> Message:
-        return Message("column {column!r}: {said}{cure}", column=self.column, said=self.said, cure=self.to_drop)
+        return Message("column {column!r}: {finding}", column=self.column, finding=self.finding)
 
     @property
-    def to_drop(self) -> str | Message:
-        return Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
+    def finding(self) -> Message:
+        drop = Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
+        return Message("{said}{drop}", said=self.said, drop=drop)
 
     def within(self, kind: str) -> Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
@@ -134,7 +135,7 @@ class Findings:
     @property
     def table(self) -> pd.DataFrame:
         """One row per finding: the ``column``, the ``finding``, and whether it is ``serious``."""
-        rows = [(remark.column, written(_in_python(remark)), remark.serious) for remark in self.remarks]
+        rows = [(remark.column, str(remark.finding), remark.serious) for remark in self.remarks]
         return pd.DataFrame(rows, columns=["column", "finding", "serious"])
 
     @property
@@ -162,7 +163,7 @@ class Findings:
         return frame
 
     def __str__(self) -> str:
-        lines = [f"{each.names}: {written(_in_python(each.first))}{each.likewise}" for each in together(self.remarks)]
+        lines = [f"{each.names}: {each.first.finding}{each.likewise}" for each in together(self.remarks)]
         return "\n".join(lines) or "nothing deserves attention"
 
     def __repr__(self) -> str:
@@ -180,11 +181,6 @@ def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping
             word, before = remark.families[0], words.get(remark.column)
             words[remark.column] = f"missing:{before}" if word == "missing" and before else before or word
     return words
-
-
-def _in_python(remark: Remark) -> Message:
-    drop = " (leave it out)" if remark.drop else ""
-    return Message("{said}{drop}", said=remark.said, drop=drop)
 
 
 NAMED = 4
@@ -219,8 +215,8 @@ class Remarks:
     @property
     def on_page(self) -> Message:
         return Message(
-            "Column{s} {columns}: {said}{cure}{likewise}.",
-            s="s" * (len(self.columns) > 1), columns=self._listed(repr), said=self.first.said, cure=self.first.to_drop,
+            "Column{s} {columns}: {finding}{likewise}.",
+            s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
             likewise=self.likewise,
         )  # fmt: skip
 
@@ -333,9 +329,10 @@ def examine(
         without_use = {remark.column for remark in found if remark.drop}
         read = {name: frame[name] for name in frame if types.is_numeric_dtype(frame[name].dtype)}
         read = {name: cells for name, cells in read.items() if name != target and name not in without_use}
-        found += _nearly_same(read | {k: days for k, (days, _) in dates.items() if k not in without_use})
+        dates = {name: date for name, date in dates.items() if name not in without_use}
+        found += _nearly_same(read | {name: days for name, (days, _) in dates.items()})
         numbers = {name: cells for name, cells in read.items() if types.is_numeric_dtype(whole[name].dtype)}
-        found += _derived(numbers, {k: v for k, v in dates.items() if k not in without_use}, frame[target])
+        found += _derived(numbers, dates, frame[target])
         # Dates and other columns that become several features are not in ``frame``.
         gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
         # A column with one value may still be informative, because of which of its cells are missing.
@@ -525,11 +522,11 @@ def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterat
         return
     if types.is_bool_dtype(held):
         return
+    labels = None if labels is None else labels[values.notna()]
     if types.is_numeric_dtype(held):
-        known = None if labels is None else labels[values.notna()]
-        yield from _numbers(name, held.astype(float), levels, known, amount)
+        yield from _numbers(name, held.astype(float), levels, labels, amount)
     else:
-        yield from _texts(name, held.astype(str), levels, None if labels is None else labels[values.notna()])
+        yield from _texts(name, held.astype(str), levels, labels)
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:

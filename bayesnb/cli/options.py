@@ -40,7 +40,10 @@ FAMILIES = Path(__file__).with_name("families.json")
 class Option(click.Option):
     """An option, and the help section that lists it."""
 
-    group: str = ANSWER
+    def __init__(self, flags: Sequence[str], group: str, **settings: Any) -> None:
+        self.group = group
+        shown = settings.get("default") not in (None, False, ())
+        super().__init__(flags, **{"show_default": shown} | settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         self.help = without_markup(self.help or "")
@@ -106,13 +109,7 @@ def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Op
     if settings.get("metavar") == "FILE":
         settings["shell_complete"] = completed
 
-    def made(name: str) -> click.Option:
-        shown = settings.get("default") not in (None, False, ())
-        found = Option([*flags, name], **{"show_default": shown} | settings)
-        found.group = group
-        return found
-
-    return made
+    return lambda name: Option([*flags, name], group, **settings)
 
 
 class Word(click.Choice):
@@ -191,9 +188,7 @@ def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
     flag, group = settings.pop("flag"), settings.pop("group")
     if facts["type"] == "bool" and default is None:
         flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False, "help": settings["help"]}
-    made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()))
-    made.group = group
-    return made
+    return Option([flag, name], group, **settings)
 
 
 OPTIONS = {

@@ -144,7 +144,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
     return grid
 
 
-def bar_of(share: float, half: int = 12) -> Any:
+def bar_of(share: float, half: int) -> Any:
     """Draw ``share`` as a bar to the right or, if negative, to the left. An infinite bar ends in an arrow."""
     from rich.text import Text
 

@@ -350,10 +350,9 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
     """The kind of a categorical column; ``ValueError`` if one table holds text and another numbers."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
-        said = {"text": "text"}
+        held, fitted = ("text" if kind == "text" else "numbers" for kind in (now, before))
         raise ValueError(
-            f"column {name!r} holds {said.get(now, 'numbers')} and was fitted with {said.get(before, 'numbers')}: "
-            "convert it, or every level would be unseen"
+            f"column {name!r} holds {held} and was fitted with {fitted}: convert it, or every level would be unseen"
         )
     return before if now == "empty" else now
 

@@ -1049,9 +1049,9 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
-def no_numbers_in(levels: Sequence[Any], looked_at: int = 25) -> list[str]:
+def no_numbers_in(levels: Sequence[Any]) -> list[str]:
     """The non-numeric texts, if few; among textual whole numbers, they must all be markers."""
-    some = [str(level) for level in levels[:: max(1, len(levels) // looked_at)]]
+    some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:
         odd += measured(text) is None

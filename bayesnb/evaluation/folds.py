@@ -58,7 +58,13 @@ def folds_of(
     if isinstance(y, str):
         y, X = named_columns(X, {"y": y})
     X = pd.DataFrame(X) if isinstance(X, Mapping) and not ours else in_memory(X)
-    target = true_classes(clf, y, Table.of(X).n_rows if ours else _length(X))
+    if ours:
+        n_rows = Table.of(X).n_rows
+    else:
+        from sklearn.utils.validation import _num_samples
+
+        n_rows = _num_samples(X)
+    target = true_classes(clf, y, n_rows)
     if cv is None:
         if not isinstance(clf, Classifier):
             from sklearn.utils.validation import check_is_fitted
@@ -161,14 +167,6 @@ def _on_new_rows(clf: Any) -> str:
     except (NotFittedError, TypeError):
         return ""
     return "The model is fitted: to score it on rows that it has not learned, write cv=None. "
-
-
-def _length(rows: Any) -> int:
-    if isinstance(rows, np.ndarray | pd.Series):
-        return len(rows)
-    from sklearn.utils.validation import _num_samples
-
-    return _num_samples(rows)
 
 
 def rows_at(X: Any, rows: Array) -> Any:

@@ -17,18 +17,13 @@ WIDE = 16
 """From this number on, columns are padded to a multiple of eight, which are added at once."""
 
 
-def counts(codes: Array, n: int) -> Array:
-    """Number of rows with each code, (code,)."""
-    # For few codes, comparisons are faster: bincount finishes each addition to a number before the next one.
-    few = n <= 8
-    return np.array([np.count_nonzero(codes == c) for c in range(n)]) if few else np.bincount(codes, minlength=n)
-
-
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
     # If all rows share a weight, its array may occupy the memory of one number.
     if weight.strides == (0,) and len(weight):
-        return counts(codes, n) * weight[0]
+        # For few codes, comparisons are faster: bincount finishes each addition to a number before the next one.
+        rows = [np.count_nonzero(codes == c) for c in range(n)] if n <= 8 else np.bincount(codes, minlength=n)
+        return np.asarray(rows) * weight[0]
     parts = blocks.slices(len(codes))
     return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
 

@@ -159,6 +159,8 @@ def learned_or_unknown(clf: Any, target: Target) -> Target:
 
 def _on_new_rows(clf: Any) -> str:
     """A hint for scoring new rows with a fitted classifier."""
+    if isinstance(clf, EstimatorParameters):
+        return ""  # The import of scikit-learn takes as long as the fit of a small table.
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

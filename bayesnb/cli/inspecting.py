@@ -43,7 +43,7 @@ def inspect(
         options.refuse(options.SETTINGS, f"{data} is already fitted; fit it again with this option")
         options.refuse(("target", *options.FORMAT), f"{data} is a model file, not a table")
         return _model(data, everything, layout)
-    table = opened(data, format, settings, () if target is None else (target,))
+    table = opened(data, format, settings, (target,))
     table.require(target, "--target")
     target = table.own_target if target is None else target
     odd = table.unreadable([target, settings.weight])

@@ -40,7 +40,7 @@ def fit(
 
     outputs.require_output(output, "model", [data], outputs.is_model, force)
     parameters = settings.parameters()
-    table = opened(data, format, settings, () if target is None else (target,))
+    table = opened(data, format, settings, (target,))
     target = table.target_of(target)
     for column, spec in settings.features().items():
         if not isinstance(spec, tuple) and not any(may_be_of(column, name) for name in table.names):

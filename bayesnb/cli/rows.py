@@ -98,7 +98,7 @@ def fitted(
     from bayesnb.data.tables import Table
     from bayesnb.data.targets import read_target
 
-    table = opened(data, format, settings, () if target is None else (target,))
+    table = opened(data, format, settings, (target,))
     X, y = table.load(target)
     say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
     whole, weight = X.assign(**{str(y.name): y}), None

@@ -123,10 +123,10 @@ def split(
     """
     from bayesnb.data import writers
 
-    table = opened(data, format, Settings(), () if target is None else (target,))
+    table = opened(data, format, Settings(), (target,))
     text = table.file is not None and bool(table.file.layouts)
     if text:
-        table = opened(data, replace(format, text=tuple(table.names)), Settings(), () if target is None else (target,))
+        table = opened(data, replace(format, text=tuple(table.names)), Settings(), (target,))
     X, y = table.load(target)
     frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
     frame = frame[[name for name in table.names if name in frame]]

@@ -97,13 +97,7 @@ def em(
     """
     said = "leave the rows without a label out, or give the column a family that has one, such as {cure}"
     model.require_exact("EM, which updates it in every iteration", Message(said, cure=EXACT))
-    if at not in ("mode", "mean"):
-        raise ValueError(f"Expected at to be 'mode' or 'mean'; got {at!r}")
-    if max_iterations < 1:
-        raise ValueError(f"Expected at least one iteration; got {max_iterations!r}")
     share = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
-    if share.shape != (n_rows,) or not (np.isfinite(share) & (share >= 0)).all():
-        raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
     labels = labelled.labels
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
     # A prior that is scaled to the data depends on whole columns, not on classes, so any responsibilities determine it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -41,9 +41,6 @@ class NearCounts(Statistic):
 
     def arrays(self) -> dict[str, Array]:
         return {"counts": self.counts}
-
-    def names(self) -> dict[str, Any]:
-        return {"cells": self.cells}
 
     def seen(self) -> Array:
         return self.counts.sum(1, keepdims=True)

@@ -43,11 +43,11 @@ class Fold:
 
 
 def folds_of(
-    clf: Any, X: Any, y: Any, cv: Folds | Literal["once"] | Array, scored: Array | None = None
+    clf: Any, X: Any, y: Any, cv: Folds | Literal["once"], scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
     """The folds of a table, and the true classes of the scored rows.
 
-    ``cv="once"`` makes one fold, which holds out all scored rows. An array ``cv`` (row,) holds the fold of each row.
+    ``cv="once"`` makes one fold, which holds out all scored rows.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -80,7 +80,7 @@ def folds_of(
     if isinstance(clf, FittedModel) and clf.__sklearn_is_fitted__():
         clf.classifier_.posterior.require_statistics(f"cv={cv!r}")
     codes, y = target.codes, target.classes[target.codes]
-    if cv not in ("loo", "once") and not isinstance(cv, np.ndarray):
+    if not (isinstance(cv, str) and cv == "once"):
         require_folds(target, cv, _on_new_rows(clf))
     if isinstance(cv, str) and cv == "loo":
         settings = EstimatorParameters.of(clf) if ours else None
@@ -206,10 +206,6 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """For each fold, yield the sorted positions of the rows to learn and of the rows to score."""
     codes = target.codes
-    if isinstance(cv, np.ndarray):
-        for fold in np.unique(cv):
-            yield np.flatnonzero(cv != fold), np.flatnonzero(cv == fold)
-        return
     if cv == "once":
         train = np.delete(np.arange(len(codes)), scored)
         if len(gone := np.setdiff1d(codes, codes[train])):

@@ -41,7 +41,7 @@ def least_expected_cost(
     1     None           0.80       True
     2     wait           0.18      False
     """
-    proba = _of_classes(proba, classes)
+    proba = np.asarray(proba, float)
     cost_matrix = matrix_of(costs, classes)
     expected = proba @ cost_matrix
     choice = expected.argmin(axis=1)
@@ -54,16 +54,6 @@ def least_expected_cost(
         decision[abstained] = None
     decision = pd.Series(decision, index, dtype=object)
     return pd.DataFrame({"decision": decision, "expected_cost": cost, "abstained": abstained}, index)
-
-
-def _of_classes(proba: Any, classes: Array) -> Array:
-    proba = np.asarray(proba, float)
-    if proba.ndim != 2 or proba.shape[1] != len(classes):
-        raise ValueError(f"Expected probabilities (row, {len(classes)}), one a class; got shape {proba.shape}")
-    if (odd := ~(proba >= 0).all(axis=1)).any():
-        row = int(odd.argmax())
-        raise ValueError(f"Expected probabilities of 0 or more; got {proba[row].tolist()} in row {row}")
-    return proba
 
 
 def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
@@ -110,7 +100,7 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
     """The smallest set of classes with probability at least ``mass``, for each row, as bool (row, class)."""
-    proba = _of_classes(proba, classes)
+    proba = np.asarray(proba, float)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
         raise ValueError(f"Expected mass above 0 and at most 1, such as 0.9; got {mass!r}")
     order = np.argsort(-proba, axis=1, kind="stable")

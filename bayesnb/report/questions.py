@@ -154,10 +154,13 @@ class Asking:
         notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
         if explain:
             parts.append(TablePart(readable(split.iloc[top]), f"The rows of the highest {by} entropy"))
+            asked = np.sort(chosen[top])
+            rows = rows_at(self.X, asked)
+            rows = replace(rows, source=rows.source.reset_index(drop=True)) if rows.named else rows
+            contributions = self.model.explain(rows, unit=unit, prob=self.prob)
             for k in top:
-                row = rows_at(self.X, np.array([chosen[k]]))
-                contributions = self.model.explain(row, unit=unit, prob=self.prob).droplevel("row")
-                entries, *said = ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
+                own = contributions.xs(np.searchsorted(asked, chosen[k]), level="row")
+                entries, *said = ledger(own, unit, f"Row {one_line(split.index[k])}, ", folded=True)
                 parts.append(entries)
                 notes |= dict.fromkeys(said)
         parts += filter(None, [" ".join(notes)])

@@ -312,9 +312,9 @@ def _with_levels_of(table: Table, feature: Feature) -> Feature:
         if feature.family.order_of(k) is not None:
             _require_known(column, dict.fromkeys(levels[k]), True)
             continue
-        levels[k] = united(levels[k], tuple(values if column.declared is not None else in_order(values)))
-        if column.declared is not None:
-            declared[k] = united(declared[k], column.declared)
+        own = column.declared
+        levels[k] = united(levels[k], tuple(in_order(values) if own is None else values))
+        declared[k] = united(declared[k], own or ())
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds), declared=tuple(declared))
 
 

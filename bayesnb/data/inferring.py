@@ -320,16 +320,15 @@ def _feature(
     levels: list[Names] = []
     types: list[Names] = []
     for k, name in enumerate(columns):
-        types.append(table.column(name).declared or ())
+        declared = table.column(name).declared
+        types.append(declared or ())
         if (order := spec.order_of(k)) is not None:
             if unseen == "new":
                 said = "column {column!r}: a level that is reserved for new ones has no place in an order; use {cure}"
                 raise RefusedError(said, column=name, cure=(Cure("unseen", "missing"), Cure("unseen", "error")))
             levels.append(order)
             continue
-        known = table.column(name).declared
-        if known is None:
-            known = tuple(in_order(table.distinct(name)))
+        known = tuple(in_order(table.distinct(name))) if declared is None else declared
         known = united(known, spec.named_levels)
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind for name in columns)

@@ -115,12 +115,6 @@ class Tabulated:
     codes: Array
     values: Column
 
-    def columns(self, index: Sequence[int]) -> Tabulated:
-        return Tabulated(self.codes[:, list(index)], columns_of(self.values, index))
-
-    def rows(self, rows: Any) -> Tabulated:
-        return replace(self, codes=self.codes[rows])
-
 
 FEW = 256
 """If all numbers are whole and below this bound, the table holds 0, 1, ... up to the largest; otherwise it holds

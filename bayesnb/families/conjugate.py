@@ -326,7 +326,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 belief, d, log_h = self.cells(posterior, table.values)
             for weight in weights:
                 rows = np.flatnonzero(labels.weight == weight)
-                codes, own = table.rows(rows).codes, labels.codes[rows]
+                codes, own = table.codes[rows], labels.codes[rows]
                 here = np.moveaxis(Labels.of(own, labels.n).table(codes, table.values.shape[0]) > 0, -1, 0)
                 with np.errstate(all="ignore"):
                     value = self._without(belief, d, weight, here, point, lambda where: where[1:])

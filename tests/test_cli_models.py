@@ -573,3 +573,50 @@ def test_scores_of_rows_on_which_terms_were_chosen_say_so(capsys, tmp_path, monk
         assert ("Its terms were chosen on these rows" in out) == chosen
         err = " ".join(run(capsys, "ask", "loo", "m.bayesnb", "t.csv")[2].split())
         assert ("have seen the label of each row, so these probabilities are too good" in err) == (dependence != "none")
+
+
+@pytest.fixture
+def survey(tmp_path, done):
+    rng, n = np.random.default_rng(0), 200
+    y = np.where(rng.random(n) < 0.3, "yes", "no")
+    asked = np.where(rng.random(n) < np.where(y == "yes", 0.6, 0.1), None, rng.choice(["low", "high"], n))
+    table = pd.DataFrame({"age": rng.integers(20, 60, n), "mood": asked, "y": y})
+    table.to_csv(path := tmp_path / "survey.csv", index=False)
+    done("fit", path, "--target", "y", "--dependence", "none", "--feature", "mood=missing:categorical",
+         "-o", tmp_path / "m.bayesnb")  # fmt: skip
+    return tmp_path
+
+
+@pytest.mark.parametrize("of", [("m.bayesnb",), ("survey.csv", "--target", "y", "--dependence", "none",
+                                                 "--feature", "mood=missing:categorical")])  # fmt: skip
+def test_a_column_that_a_row_does_not_name_is_no_evidence_and_an_empty_value_is(of, survey, done):
+    first = (survey / of[0], *of[1:])
+
+    def entries(*row: str) -> dict[str, float]:
+        found = json.loads(done("explain", *first, *row, "--format", "json"))["entries"]
+        return {entry["entry"]: entry["log_odds"] for entry in found}
+
+    for row in (("--row", "age=30"), ("--row", '{"age": 30}'), ("--set", "age=30")):
+        assert entries(*row)["mood is missing"] == 0
+    for row in (("--row", "age=30,mood="), ("--set", "age=30", "--set", "mood=")):
+        assert abs(entries(*row)["mood is missing"]) > 0.5
+
+
+def test_a_level_never_seen_counts_as_present_beside_an_indicator_of_missing_cells(capsys, survey):
+    (survey / "new.csv").write_text("age,mood\n30,odd\n")
+    code, _, err = run(capsys, "predict", survey / "m.bayesnb", survey / "new.csv")
+    assert code == 0
+    assert "('odd'), whose value is ignored; the cell counts as not missing" in " ".join(err.split())
+
+
+def test_flip_of_a_model_file_asks_for_the_table(capsys, survey):
+    code, _, err = run(capsys, "explain", survey / "m.bayesnb", "--row", "age=30", "--flip")
+    assert code == 2
+    assert "needs the table of the learned rows" in " ".join(err.split())
+
+
+def test_a_separator_that_does_not_fit_is_named_and_no_quote_is_blamed_alone(capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;y\n1,5;2;u\n3;4;v\n1,5;2,5;u\n" * 3)
+    code, _, err = run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--sep", ",", "-o", tmp_path / "m.bayesnb")
+    assert code
+    assert "different numbers of cells with the separator ','" in err or "cells where the header has" in err

@@ -52,3 +52,15 @@ def test_split_fit_and_score_work_in_three_lines_and_keep_the_cells(capsys, tmp_
     code, _, err = run(capsys, "split", "shop.csv", "--target", "y")
     assert code == 2
     assert "exists" in err
+
+
+def test_split_keeps_the_texts_for_missing_values(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = np.resize(["n/a", "NA", "", "?", "1,5", "null"], len(ROWS))
+    table = ROWS.assign(asked=cells, y=np.where(np.arange(len(ROWS)) % 7, ROWS["y"], "n/a"))
+    table.to_csv("shop.csv", sep=";", index=False)
+    code, _, err = run(capsys, "split", "shop.csv", "--target", "y", "--na", "?")
+    assert code == 0, err
+    parts = [pd.read_csv(f"shop-{part}.csv", sep=";", dtype=str, keep_default_na=False) for part in ("train", "test")]
+    labelled = table[table["y"] != "n/a"].astype(str)
+    assert sorted(pd.concat(parts).to_numpy().tolist()) == sorted(labelled.to_numpy().tolist())

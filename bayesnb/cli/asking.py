@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,7 +47,7 @@ def explain(
     if not (of_model := is_model(data)) and new is not None:
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
-        raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
+        raise click.UsageError(f"--flip needs the table of the learned rows: give it instead of the model {data}")
 
     def pair_of(classes: list[Any]) -> list[Any]:
         pair = [class_of(classes, text, option) for text, option in ((label, "--label"), (against, "--against"))]
@@ -60,12 +61,14 @@ def explain(
         options.refuse(fixed, f"{data} is already fitted; fit it again with this option")
         if new is None:
             options.refuse(("target", "absent", *options.FORMAT), "there is no table NEW to read")
-        clf, _ = load_model(data, settings.absent if options.given("absent") else None)
+        by_position = at is not None or (row is None and not values)
+        absent = None if by_position else "missing"
+        clf, _ = load_model(data, settings.absent if options.given("absent") else absent)
         name, frame = data, row_for_model(clf, data, new, row, values, format, target)
         target, pair = target or clf.target, pair_of(clf.classes_.tolist())
     else:
         learned = fitted(
-            data, target, format, settings, repeat=False,
+            data, target, format, replace(settings, absent="missing"), repeat=False,
             check=lambda name, X, _, classes: (row_of(X, name, row, values), pair_of(classes)),
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked

@@ -60,7 +60,7 @@ def compare(
     from bayesnb.report.questions import section_of
 
     learned = fitted(
-        data, target, format, replace(settings, dependence="none"), random_state,
+        data, target, format, replace(settings, dependence="none", absent="missing"), random_state,
         check=lambda name, X, labels, _: (require_folds(labels, cv), asked_rows(asked, name, X, values)),
     )  # fmt: skip
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -339,11 +340,14 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of the rows, with the columns of ``X``."""
+    """A table of the rows, with the columns of ``X`` that a row names.
+
+    A missing cell of a column with a ``missing:`` family is evidence, and a column that nobody asked about is not.
+    """
     import pandas as pd
 
-    columns = {}
-    for name in X.columns:
+    columns, named = {}, {*chain(*rows)}
+    for name in (name for name in X.columns if name in named):
         dtype = X[name].dtype
         # A row to predict may have a missing value, or a fraction in a column of integers.
         wide = {"i": "float64", "u": "float64", "b": "boolean"}.get(getattr(dtype, "kind", "O"), dtype)

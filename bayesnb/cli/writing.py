@@ -126,7 +126,15 @@ def split(
     table = opened(data, format, Settings(), (target,))
     text = table.file is not None and bool(table.file.layouts)
     if text:
-        table = opened(data, replace(format, text=tuple(table.names)), Settings(), (target,))
+        from bayesnb.data.arrow import marks_in
+        from bayesnb.data.csv_reader import MISSING
+
+        # Only a missing class leaves a row out, so other cells keep their texts for missing values.
+        names, own = tuple(table.names), table.target_of(target)
+        marks = [f"{name}={mark}" for name in names if name != own for mark in MISSING if mark]
+        na = tuple(f"{own}={mark}" for mark in marks_in(own, format.na, names))
+        format = replace(format, text=names, na=na, keep_na=(*format.keep_na, *marks))
+        table = opened(data, format, Settings(), (target,))
     X, y = table.load(target)
     frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
     frame = frame[[name for name in table.names if name in frame]]

@@ -503,8 +503,10 @@ FAULTS = {
     r"Expected Number of Columns: (?P<expected>\d+) Found: (?P<found>\d+)": (
         "{line} has {found} cells where the header has {expected}: mend the line, or name the separator with --sep"
     ),
-    "unterminated quote|quote should be followed|Error when sniffing": (
-        "{line} is not CSV: a quote is left open, or stands within a cell"
+    "unterminated quote|quote should be followed": "{line} is not CSV: a quote is left open, or stands within a cell",
+    "Error when sniffing[^$]*?Delimiter Candidates: (?P<sep>.*)": (
+        "its lines have different numbers of cells with the separator {sep}, or a quote is left open: name the "
+        "separator with --sep"
     ),
     "Maximum line size": "a line is longer than {longest:,} bytes, so this is not CSV",
     "(?i)gzip|compressed file": "is not gzip, or not all of it ({said})",

@@ -90,6 +90,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
     """A sentence per column."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
+    flagged = {name for feature in schema.features.values() for name in feature.indicates}
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
         known = levels.get(name)
@@ -101,7 +102,8 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
         yield (
             f"column {name!r}: {rows:,} of {n_rows:,} row{'s' * (n_rows != 1)} hold{'s' * (rows == 1)} "
             + ("a level never seen" if not family else f"a number that cannot occur under {family}")
-            + f" ({'; '.join(shown)}{more}), counted as missing"
+            + f" ({'; '.join(shown)}{more}), "
+            + ("whose value is ignored; the cell counts as not missing" if name in flagged else "counted as missing")
         )
 
 

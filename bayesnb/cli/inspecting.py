@@ -142,9 +142,9 @@ def _model(path: str, everything: bool, layout: str) -> int:
     return 0
 
 
-def _few(rows: Mapping[str, float], most: int = 6) -> str:
+def _few(rows: Mapping[str, float]) -> str:
     names = [*rows]
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    return ", ".join(names[:6]) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
 
 
 def _how_read(source: Source) -> dict[str, Any]:
@@ -192,8 +192,8 @@ def _columns(summary: Summary) -> pd.DataFrame:
 
 
 def _print(
-    about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
-    said: Sequence[str | Message] = (),
+    about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any],
+    said: Sequence[str | Message],
 ) -> None:  # fmt: skip
     from bayesnb.inference.scorecard import percent
     from bayesnb.report.parts import Section, TablePart, count_of
@@ -205,4 +205,4 @@ def _print(
         lines.append(f"{name}: {value}")
     shown = features.assign(missing=features["missing"].map(percent))
     section = Section("", [TablePart(shown, ""), *said], "\n".join(lines))
-    print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])
+    print_answer(layout, {**about, "features": features, **more}, features, lambda: [section])

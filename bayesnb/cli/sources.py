@@ -67,17 +67,17 @@ class Opened:
             return datasets.target(self.name)
         return CLASS if self.file.kind == "text" and CLASS in self.names else None
 
-    def require(self, column: str | None, option: str = "") -> None:
+    def require(self, column: str | None, option: str) -> None:
         if column is None or column in self.names:
             return
         if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
             raise ValueError(
-                f"{option + ': ' if option else ''}sheet {self.file.sheets[0].name!r} of {self.name} has no column "
+                f"{option}: sheet {self.file.sheets[0].name!r} of {self.name} has no column "
                 f"{column!r}; {' and '.join(map(repr, having))} {'has' if len(having) == 1 else 'have'} it: --sheet "
                 + shlex.quote(having[0])
             )
         hint = meant(column, self.names, f"; its columns are {some(self.names)}")
-        raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
+        raise ValueError(f"{option}: {self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
         """The rows as tables of bounded size, without the dropped columns."""

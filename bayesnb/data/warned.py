@@ -94,15 +94,14 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
         known = levels.get(name)
-        family = "" if known is not None else families[name]
+        what = "a level never seen" if known is not None else f"a number that cannot occur under {families[name]}"
         top = [value for value, _ in counts.most_common(3)]
         shown = [_with_nearest(value, known or ()) if known is not None else f"{value:g}" for value in top]
         more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         rows = sum(counts.values())
         yield (
-            f"column {name!r}: {rows:,} of {n_rows:,} row{'s' * (n_rows != 1)} hold{'s' * (rows == 1)} "
-            + ("a level never seen" if not family else f"a number that cannot occur under {family}")
-            + f" ({'; '.join(shown)}{more}), "
+            f"column {name!r}: {rows:,} of {n_rows:,} row{'s' * (n_rows != 1)} hold{'s' * (rows == 1)} {what} "
+            f"({'; '.join(shown)}{more}), "
             + ("whose value is ignored; the cell counts as not missing" if name in flagged else "counted as missing")
         )
 

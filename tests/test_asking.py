@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose
+from scipy.special import entr, logsumexp
 from scipy.stats import entropy
 
 import bayesnb as nb
@@ -133,7 +136,7 @@ def test_a_bound_is_a_known_cell_whose_number_is_neither_asked_for_nor_filled_in
     clf = BayesianNB({"crp": "bounded"}).fit(X, y)
     row = pd.DataFrame({"crp": ["<1", None, "2.5"], "x": [None, 0.5, None]})
     asked = [set(nb.design.ask_next(clf, row[k : k + 1]).index) for k in range(3)]
-    assert asked == [{"x"}, {"kind of crp", "number of crp"}, {"x"}]
+    assert asked == [{"x"}, {"crp"}, {"x"}]
     filled = nb.deploy.fill_in(clf, row).index
     assert set(filled) == {(0, "x"), (1, "kind of crp"), (1, "number of crp"), (2, "x")}
 
@@ -189,3 +192,43 @@ def test_choosing_rows_to_label_leaves_the_model_as_it_was():
     before = clf.predict_proba(X)
     assert len(nb.design.label_next(clf, X, n=3, draws=100)) == 3
     assert_allclose(clf.predict_proba(X), before, rtol=0)
+
+
+@pytest.mark.parametrize("flagged", [False, True])
+def test_a_cell_that_becomes_several_columns_is_asked_for_as_a_whole(flagged):
+    rng, y = np.random.default_rng(0), np.repeat(["a", "b"], 40)
+    counts = rng.poisson(np.repeat([5.0, 9.0], 40))
+    cells = pd.Series([str(count) if count > 6 else "<7" for count in counts])
+    X = pd.DataFrame({"crp": cells.where(rng.random(80) < np.repeat([0.9, 0.6], 40), None), "x": rng.normal(size=80)})
+    clf = BayesianNB({"crp": nb.Missing(nb.Bounded()) if flagged else "bounded", "number of crp": nb.Poisson()}).fit(
+        X, y
+    )
+    row = pd.DataFrame({"x": [0.3]})
+    answers = ["<7", *map(str, range(80)), *[None] * flagged]
+    table = pd.DataFrame({"crp": answers, "x": 0.3})
+    log_joint = clf.predict_joint_log_proba(table)
+    joint = np.exp(log_joint - logsumexp(log_joint))
+    wanted = entr(joint.sum(0)).sum() + entr(joint.sum(1)).sum() - entr(joint).sum()
+    found = nb.design.ask_next(clf, row)
+    assert found.index.tolist() == ["crp"]
+    assert found.loc["crp", "information"] == pytest.approx(wanted, rel=1e-6)
+    costs = pd.DataFrame({"treat": [1.0, 0.0], "wait": [0.0, 2.0]}, index=["a", "b"])
+    assert nb.design.ask_next(clf, row, costs, {"crp": 0.1})["cost"].tolist() == [0.1]
+
+
+def test_a_date_and_several_choices_are_asked_for_by_the_name_of_their_column():
+    rng, y = np.random.default_rng(0), np.repeat(["a", "b"], 60)
+    tags = [[tag for tag in "pqr" if rng.random() < share] or ["p"] for share in np.repeat([0.3, 0.7], 60)]
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, np.repeat([200, 400], 60)), "D")
+    X = pd.DataFrame({"day": days, "tags": [";".join(each) for each in tags], "x": rng.normal(size=120)})
+    clf = BayesianNB({"day": nb.Date("elapsed", "month"), "tags": nb.Choices()}).fit(X, y)
+    found = nb.design.ask_next(clf, {"x": [0.0]})["information"]
+    assert set(found.index) == {"day", "tags"}
+    several = [";".join(each) for k in (1, 2, 3) for each in combinations("pqr", k)]
+    log_joint = clf.predict_joint_log_proba(pd.DataFrame({"day": None, "tags": several, "x": 0.0}))
+    none = clf.predict_joint_log_proba(pd.DataFrame({"day": [None], "tags": [None], "x": [0.0]}))
+    joint = np.exp(log_joint - logsumexp(none))
+    joint = np.vstack([joint, np.exp(none - logsumexp(none)) - joint.sum(0)])  # No choice at all.
+    assert found["tags"] == pytest.approx(entr(joint.sum(0)).sum() + entr(joint.sum(1)).sum() - entr(joint).sum())
+    elapsed = BayesianNB({"day": nb.Date("elapsed")}).fit(X, y)
+    assert found["day"] > nb.design.ask_next(elapsed, {"x": [0.0]})["information"]["day"]

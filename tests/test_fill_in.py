@@ -46,6 +46,54 @@ def test_a_gap_has_the_distribution_of_completed_rows(few, how):
         assert_allclose(found[["lower", "value", "upper"]].to_numpy(float), expected, rtol=0.01)
 
 
+HURDLE = nb.families.Hurdle()
+
+
+@pytest.mark.parametrize(
+    "family", [HURDLE, nb.families.Mixture([HURDLE, nb.families.Hurdle(nb.families.Exponential())])]
+)
+@pytest.mark.parametrize("zeros", [0.2, 0.45, 0.7])
+def test_the_median_of_a_column_with_many_zeros_is_0_if_half_of_its_mass_is_at_0(family, zeros):
+    rng, y = np.random.default_rng(1), np.repeat(["u", "v"], 100)
+    rain = np.where(rng.random(200) < zeros, 0.0, np.exp(rng.normal(np.repeat([0.0, 1.0], 100), 0.5)))
+    X = pd.DataFrame({"rain": rain, "z": rng.normal(size=200)})
+    clf = BayesianNB({"rain": family}).fit(X, y)
+    row, grid = X[:1], np.geomspace(1e-4, 1e4, 2_001)
+    positive = cumulative_trapezoid(density(clf, row, "rain", grid), grid, initial=0.0)
+    (none,) = density(clf, row, "rain", [0.0])
+    found = nb.deploy.fill_in(clf, row.drop(columns="rain"), prob=0.4).loc[(0, "rain")]
+    below = (none + positive) / (none + positive[-1])
+    expected = [0.0 if share <= below[0] else np.interp(share, below, grid) for share in (0.3, 0.5, 0.7)]
+    assert_allclose(found[["lower", "value", "upper"]].to_numpy(float), expected, rtol=0.01)
+    assert (found["value"] == 0) == (below[0] >= 0.5)
+    assert_allclose(found["probability"], below[0] if below[0] >= 0.5 else np.nan, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_the_median_of_rounded_numbers_is_a_multiple_of_the_unit(unit):
+    rng, y = np.random.default_rng(2), np.repeat(["u", "v"], 20)
+    X = pd.DataFrame({"k": np.floor(rng.normal(np.repeat([3.0, 5.0], 20), 1.5)) * unit, "z": rng.normal(size=40)})
+    clf = BayesianNB({"k": nb.families.Rounded(nb.Gaussian(), unit=unit)}).fit(X, y)
+    grid = np.round(np.arange(-20, 31) * unit, 9)
+    p = density(clf, X[:1], "k", grid)
+    found = nb.deploy.fill_in(clf, X[:1].drop(columns="k"), prob=0.8).loc[(0, "k")]
+    expected = grid[np.searchsorted(p.cumsum() / p.sum(), [0.1, 0.5, 0.9])]
+    assert found[["lower", "value", "upper"]].tolist() == expected.tolist()
+    assert found["probability"] == pytest.approx(p[grid == found["value"]].item() / p.sum(), rel=1e-3)
+
+
+def test_the_number_of_a_cell_with_bounds_is_predicted_as_if_the_cell_held_a_number():
+    rng, y = np.random.default_rng(3), np.repeat(["u", "v"], 60)
+    counts = rng.poisson(np.repeat([6.0, 12.0], 60))
+    X = pd.DataFrame({"crp": [str(count) if count > 6 else "<7" for count in counts], "z": rng.normal(size=120)})
+    clf = BayesianNB({"crp": nb.Bounded(), "number of crp": Poisson()}).fit(X, y)
+    found = nb.deploy.fill_in(clf, X[:1].assign(crp=None), answer="distribution").loc[
+        (0, "number of crp"), "probability"
+    ]
+    expected = density(clf, X[:1], "crp", [str(count) for count in range(60)])
+    assert_allclose(found[:60], expected / expected.sum(), rtol=1e-8, atol=1e-14)
+
+
 def test_all_gaps_of_a_table_are_filled_in_and_others_are_named():
     X, y = mixed(50, "uv")
     clf = BayesianNB(FEATURES).fit(X, y)

@@ -127,7 +127,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
     more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
     says = [
-        "information: what the column by itself reveals about the class, in nats, if its family is right; a report "
+        "information: what the column by itself reveals about the class, in nats, as the model expects: a few wrong "
+        "cells or a wrong family make it far too large; a report "
         'measures this on left-out rows ("alone").'
         + " A bag of words comes last: its words count as independent, so its number is often far too high."
         * bool(bags),

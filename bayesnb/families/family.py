@@ -114,6 +114,10 @@ class Family[P: Belief, S: Statistic](ABC):
         """Real numbers with positive probability; all other numbers have a density only."""
         return ()
 
+    def unit_of(self, column: int) -> float | None:
+        """The unit of a column of rounded numbers; ``None`` for other columns."""
+        return None
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:

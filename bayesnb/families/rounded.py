@@ -87,6 +87,10 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
         return Support("reals", "multiples of the unit", words, ("Gaussian",), contains)
 
+    def unit_of(self, column: int) -> float:
+        unit = np.ravel(self.unit)
+        return float(unit[column if len(unit) > 1 else 0])
+
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr, logsumexp, xlogy
 
+from bayesnb.data.readings import Bounded
 from bayesnb.data.rows import table_of
 from bayesnb.families.columns import Coded
 from bayesnb.families.family import Family
@@ -37,6 +38,14 @@ DRAWS = 1024
 
 NODES = 8
 """Gauss-Legendre nodes per panel."""
+
+
+MOST_ROUNDED = 2**8
+"""Largest number of rounded values to sum over."""
+
+
+MOST_TOGETHER, NEVER = 2**21, 1e-13
+"""Largest number of values of a cell that becomes several feature columns, and the probability of omitted values."""
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
@@ -68,6 +77,7 @@ def joint_of(
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
     # Gauss-Legendre quadrature on panels between the quantiles of each class, with wider and wider panels beyond.
+    # Rounded numbers are summed, unless the unit of rounding is small.
     def found(values: Array, log_weight: Array | float = 0.0) -> Array:
         return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
 
@@ -81,6 +91,8 @@ def joint_of(
                 raise ValueError(f"the counts below {size:,} hold a probability of only {joint.sum():.3g}")
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
         values = np.arange(float(size))
+    elif len(values := _rounded(family, believed, column)):
+        joint = found(values)
     else:
         nodes, log_weight = _nodes(_drawn(family, believed, column), family.support.kind in ("positive", "nonnegative"))
         atoms = np.array(family.atoms)
@@ -88,6 +100,25 @@ def joint_of(
         joint = found(values, np.append(log_weight, 0.0 * atoms))
     total = joint.sum()
     return values, joint / total, float(abs(1 - total))
+
+
+def _rounded(family: Family, believed: Belief, column: int) -> Array:
+    """The values of a column of rounded numbers; none if there are more than ``MOST_ROUNDED``."""
+    unit = family.unit_of(column)
+    if unit is None:
+        return np.empty(0)
+    steps = np.rint(_drawn(family, believed, column) / unit)
+    low, high = steps.min(), steps.max()
+    if (away := (high - low) // 2 + 1) > MOST_ROUNDED // 4:
+        return np.empty(0)
+    return np.round(unit * np.arange(low - away, high + away + 1), 12 - int(np.floor(np.log10(unit))))
+
+
+def are_summed(family: Family, column: int, values: Array) -> bool:
+    """Whether ``values``, a result of :func:`joint_of`, have probabilities and not densities, apart from atoms."""
+    unit = family.unit_of(column)
+    rounded = unit is not None and bool((np.abs(values / unit - np.rint(values / unit)) < 1e-6).all())
+    return family.support.kind in ("levels", "zero_one", "counts") or rounded
 
 
 def _drawn(family: Family, believed: Belief, column: int) -> Array:
@@ -139,7 +170,8 @@ def saving(joint: Array, cost_matrix: Array) -> float:
     "what to do",
     "design",
     columns={
-        "information": "expected decrease in the entropy of the class, in nats",
+        "information": "decrease in the entropy of the class that the model expects, in nats; wrong cells and wrong "
+        "families can make it far too large: compare the measured gains of column-gains",
         "saving": "expected decrease in the cost of the best decision",
         "cost": "the cost of asking",
         "gain": "saving minus cost",
@@ -165,7 +197,10 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information`` is the expected decrease in the entropy of the class, in nats.
+        ``information`` is the decrease in the entropy of the class that the model expects, in nats. Cells far from all
+        others, such as typing errors, and wrong families can make it far too large; ``column_gains(clf, X, y)``
+        measures the gain of each column on the learned rows. A column that is read as several feature columns has one
+        line. A ``Bounded`` column may come back as a bound, and a ``Missing`` column as missing.
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above
@@ -215,36 +250,30 @@ def ask_next(
     _, data = classifier.schema.read(table, absent="missing")
     before = classifier.believed.log_joint(data, 1)
     log_proba, before = normalize(before)[0], before[0]
-    log_row, columns, not_asked, left_out = float(logsumexp(before)), {}, [], 0.0
-    flags, missing = classifier.schema.flags, classifier.schema.missing(data)
-    for name, feature in counted("ranking columns", [*classifier.schema.features.items()], "columns"):
+    columns, not_asked, left_out, cells = {}, [], 0.0, dict[Any, list[tuple[Any, int]]]()
+    schema = classifier.schema
+    owner, flags, missing = schema.owner, schema.flags, schema.missing(data)
+    for name, feature in schema.features.items():
         if feature.indicates:
             continue
-        x, family = data[name], feature.family
-        if family.support.kind == "bag":
-            if x.missing().all():
-                not_asked.append(name)
+        x, bag = data[name], feature.family.support.kind == "bag"
+        if bag:
+            not_asked += [name] * bool(x.missing().all())
             continue
         for j in np.flatnonzero(missing[name][0]).tolist():
             column = feature.columns[j]
-            flag = flags.get(column)
+            flag, own = flags.get(column), owner.get(column, column)
             known_missing = flag is not None and data[flag[0]][0, flag[1]] == 1
             if known_missing or np.isnan(getattr(x, "exposure", np.zeros(1))[0]):
-                not_asked.append(column)
-                continue
-            with classifier.statistics.about(name):
-                if flag is None:
-                    _, joint, rest = joint_of_cell(classifier, data, name, j, before)
-                else:  # "missing" is an additional last value.
-                    both = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([v]))} for v in (0.0, 1.0))
-                    there, gone = ((case, classifier.believed.log_joint(case, 1)[0]) for case in both)
-                    _, joint, rest = joint_of_cell(classifier, there[0], name, j, there[1])
-                    present = np.exp(logsumexp(there[1]) - log_row)
-                    joint, rest = np.vstack([present * joint, np.exp(gone[1] - log_row)]), float(present * rest)
-            left_out = max(left_out, rest)
-            columns[column] = {"information": information(joint)}
-            if cost_matrix is not None:
-                columns[column]["saving"] = saving(joint, cost_matrix)
+                not_asked.append(own)
+            elif own not in not_asked:
+                cells.setdefault(own, []).append((name, j))
+    for column, parts in counted("ranking columns", [*cells.items()], "columns"):
+        joint, rest = _joint_of_column(classifier, data, column, parts, before)
+        left_out = max(left_out, rest)
+        columns[column] = {"information": information(joint)}
+        if cost_matrix is not None:
+            columns[column]["saving"] = saving(joint, cost_matrix)
     found = pd.DataFrame.from_dict(columns, orient="index", columns=["information", *["saving"] * (costs is not None)])
     found = found.rename_axis("column")
     paid = _checked_feature_costs(classifier, feature_costs, costs, found.index)
@@ -252,8 +281,58 @@ def ask_next(
         found["cost"] = paid
         found["gain"] = found["saving"] - found["cost"]
     found = found.sort_values("information" if costs is None else "gain", ascending=False, kind="stable")
-    found.attrs |= {"entropy": float(entr(np.exp(log_proba)).sum()), "left_out": left_out, "not_asked": not_asked}
+    found.attrs |= {"entropy": float(entr(np.exp(log_proba)).sum()), "left_out": left_out}
+    found.attrs["not_asked"] = [*dict.fromkeys(not_asked)]
     return found
+
+
+def _joint_of_column(
+    classifier: Classifier, data: Data, column: Any, parts: list[tuple[Any, int]], before: Array
+) -> tuple[Array, float]:
+    """The joint distribution of a column of the table and the class, (value, class), and the omitted probability.
+
+    ``parts`` are the feature columns (feature, position) that the missing cell becomes. If the model has a feature for
+    missing cells, "missing" is an additional last value.
+    """
+    schema = classifier.schema
+    named = [schema.features[name].columns[j] for name, j in parts]
+    flag = next((schema.flags[each] for each in named if each in schema.flags), None)
+    if flag is not None:
+        both = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([v]))} for v in (0.0, 1.0))
+        there, gone = ((case, classifier.believed.log_joint(case, 1)[0]) for case in both)
+        data, log_row = there[0], float(logsumexp(before))
+        before, present = there[1], np.exp(logsumexp(there[1]) - log_row)
+    each, rest = [], 0.0
+    for name, j in parts:
+        with classifier.statistics.about(name):
+            _, joint, omitted = joint_of_cell(classifier, data, name, j, before)
+        each.append(joint)
+        rest += omitted
+    if len(each) == 2 and isinstance(schema.readings.get(column), Bounded):  # Only the kind "number" has a number.
+        name, j = parts[0]
+        numbers = np.array([level == "number" for level in data[name].levels[j]])
+        joint = np.vstack([each[0][~numbers], _together([each[0][numbers], each[1]])])
+    else:
+        joint = _together(sorted(each, key=information, reverse=True))
+    if flag is None:
+        return joint, rest
+    return np.vstack([present * joint, np.exp(gone[1] - log_row)]), float(present * rest)
+
+
+def _together(joints: list[Array]) -> Array:
+    """Join variables that are independent given the class, each given as (value, class).
+
+    If all variables together have more than ``MOST_TOGETHER`` values, the last variables are left out.
+    """
+    joint, *others = joints
+    for other in others:
+        known = other[other.sum(1) > NEVER]
+        if len(joint) * len(known) > MOST_TOGETHER:
+            break
+        total = other.sum(0)
+        given_class = np.divide(known, total, out=np.zeros_like(known), where=total > 0)
+        joint = (joint[:, None] * given_class).reshape(-1, joint.shape[1])
+    return joint
 
 
 def joint_of_cell(
@@ -293,9 +372,9 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
         )
     given = dict(feature_costs)
     for name, cost in given.items():
-        if name not in classifier.schema.names:
+        if name not in classifier.schema.raw:
             raise ValueError(
-                f"feature_costs: column {name!r} was not fitted; the columns are {some(classifier.schema.names)}"
+                f"feature_costs: column {name!r} was not fitted; the columns are {some(classifier.schema.raw)}"
             )
         if not isinstance(cost, Real) or isinstance(cost, bool) or not np.isfinite(float(cost)):
             raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {cost!r}")

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
+from bayesnb.data.readings import Bounded
 from bayesnb.data.rows import table_of
 from bayesnb.dependence import terms
 from bayesnb.families.columns import present
 from bayesnb.families.family import Family
-from bayesnb.inference.ask import joint_of_cell
+from bayesnb.inference.ask import are_summed, completed, joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
-from bayesnb.model import part_of
+from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
 from bayesnb.progress import counted
 
@@ -51,7 +52,8 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
         ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
-        probability of ``value``, NaN for real numbers. Dates are written as in the table.
+        probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are
+        written as in the table. The number of a ``Bounded`` column is predicted as if its cell held a number.
 
         The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
         quadrature nodes.
@@ -95,7 +97,7 @@ def fill_in(
     # With a dependence, log p(row) is that of naive Bayes, and the class is summed out.
     naive = classifier.with_dependence(None)
     joint, index = naive.believed.log_joint(data, table.n_rows), index_of(X)
-    found: list[tuple[Family, pd.Series]] = []
+    found: list[tuple[Family, bool, pd.Series]] = []
     missing: list[tuple[Any, int, int]] = []
     places, not_filled = [], []
     features, gaps = classifier.schema.features, classifier.schema.missing(data)
@@ -113,12 +115,14 @@ def fill_in(
                 missing.append((name, row, j))
     for name, row, j in counted("filling in cells", missing, "cells"):
         family, column = features[name].family, features[name].columns[j]
+        here, before = _as_number(naive, part_of(data, np.array([row])), column, joint[row])
         with classifier.statistics.about(name):
-            values, p, _ = joint_of_cell(naive, part_of(data, np.array([row])), name, j, joint[row])
+            values, p, _ = joint_of_cell(naive, here, name, j, before)
         of_levels = family.support.kind == "levels"
         index_of_values = pd.Index(features[name].levels[j], dtype=object) if of_levels else pd.Index(values)
         p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
-        found.append((family, p_of_value if of_levels else p_of_value.sort_index()))
+        p_of_value = p_of_value if of_levels else p_of_value.sort_index()
+        found.append((family, are_summed(family, j, values), p_of_value))
         places.append((row, row if index is None else index[row], column))
     order = sorted(range(len(found)), key=lambda k: places[k][0])
     keys = [places[k][1:] for k in order]
@@ -128,11 +132,25 @@ def fill_in(
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
         # The index of rows may have duplicates, so a dict would not do.
-        lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][1].items()]
+        lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][2].items()]
         frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
         frame = frame.set_index(["row", "column", "value"])
     frame.attrs["not_filled"] = [*dict.fromkeys(not_filled)]
     return frame
+
+
+def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
+    """A row and its log p(class, row); if ``column`` is the number of a Bounded column, its kind is "number"."""
+    schema = classifier.schema
+    reading = schema.readings.get(owner := schema.owner.get(column))
+    if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:
+        return data, before
+    for name, feature in schema.features.items():
+        for k in [k for k, each in enumerate(feature.columns) if each == names[0] and "number" in feature.levels[k]]:
+            number = np.array([feature.levels[k].index("number")])
+            data = {**data, name: completed(data[name], k, number)}
+            return data, classifier.believed.log_joint(data, 1)[0]
+    return data, before
 
 
 def _dated(
@@ -149,17 +167,21 @@ MINUTES = 4.0
 """Shorter intervals of dates, in days, are shown in minutes."""
 
 
-def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
+def _summary(family: Family, summed: bool, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
     values, p = distribution.index.to_numpy(), distribution.to_numpy()
     if family.support.kind in ("levels", "zero_one"):
         return values[p.argmax()], np.nan, np.nan, p.max()
-    if family.support.kind == "counts":
+    if summed:
         # A quantile is the first value whose cumulative probability reaches the share.
         lower, median, upper = values[np.searchsorted(p.cumsum(), [tail, 0.5, 1 - tail]).clip(0, len(p) - 1)]
         return median, lower, upper, distribution[median]
-    # Half of the mass of a node lies on each side of it.
-    lower, median, upper = np.interp([tail, 0.5, 1 - tail], p.cumsum() - p / 2, values)
-    return median, lower, upper, np.nan
+    # Half of the mass of a node lies on each side of it. All mass of an atom lies at the atom, which is listed twice.
+    atom = np.isin(values, family.atoms)
+    above = np.repeat(np.where(atom, p, p / 2), 1 + atom)
+    above[np.cumsum(1 + atom)[atom] - 1] = 0.0
+    below = np.repeat(p.cumsum(), 1 + atom) - above
+    lower, median, upper = np.interp([tail, 0.5, 1 - tail], below, np.repeat(values, 1 + atom))
+    return median, lower, upper, distribution[median] if median in family.atoms else np.nan
 
 
 @question("to know which cells are odd, given the rest of their rows", "is the model right", "checks")

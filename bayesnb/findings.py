@@ -911,7 +911,7 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
     for mark in [label for label in counts if label.strip().lower() in BLANK_OR_MARK]:
         na = Spelled("write None there", f"--na {shlex.quote(f'{labels.name}={mark}')}")
         said = Message("the class {mark!r} ({n:,}): if it means missing, {na}", mark=mark, n=counts[mark], na=na)
-        yield Remark(labels.name, said, True)
+        yield Remark(labels.name, said, True, mark=mark)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         said = f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart"

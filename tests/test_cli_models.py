@@ -458,6 +458,33 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
     np.testing.assert_allclose(load(model).predict_proba(X), before, atol=1e-8)
 
 
+def test_merge_says_that_a_model_is_given_twice_and_that_one_model_alone_has_a_dependence(capsys, penguins, tmp_path):
+    path, X, y = penguins
+    table, (plain, weighted, both) = X.assign(species=y), (tmp_path / f"{name}.bayesnb" for name in "abc")
+    for part, model, dependence in ((table[::2], plain, "none"), (table[1::2], weighted, "weighted")):
+        part.to_csv(path, index=False)
+        assert run(capsys, "fit", path, "--target", "species", "--dependence", dependence, "-o", model)[0] == 0
+    assert f"{plain} is the same model as {plain}" in run(capsys, "merge", plain, plain, "-o", both)[2]
+    assert "is the same model" not in run(capsys, "merge", plain, weighted, "-o", both, "--force")[2]
+    for models in ((plain, weighted), (weighted, plain)):
+        said = " ".join(run(capsys, "merge", *models, "-o", both, "--force")[2].split())
+        assert (
+            f"{weighted} has a dependence and {plain} has none: the merged model is as the first, {models[0]}" in said
+        )
+
+
+@pytest.mark.parametrize("option", [["--keep-na", "source=none"], ["--na", "source=?"]])
+def test_a_marker_stated_for_the_class_answers_the_question_about_a_class_named_none(capsys, tmp_path, option):
+    rows = [f"{k},{'none' if k % 2 else 'sewage'}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,source", *rows]))
+    fit = ("fit", tmp_path / "t.csv", "--target", "source", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    assert "the class 'none' (20): if it means missing" in run(capsys, *fit)[2]
+    code, out, err = run(capsys, *fit, *option, "--force")
+    assert code == 0
+    assert "means missing" not in err
+    assert "none 20" in out + err
+
+
 def test_models_that_count_dependence_in_other_cells_are_merged_with_the_counts_of_the_first(
     capsys, penguins, tmp_path
 ):

@@ -191,6 +191,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     stores counts, for example per pair of levels. A later model's counts are added only if the first model counts the
     same cells.
     """
+    from pathlib import Path
+
     from bayesnb import learning
     from bayesnb.learned import counts_alike
 
@@ -198,9 +200,19 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
         raise click.UsageError("Expected two models or more")
     outputs.require_output(output, "model", models, outputs.is_model, force)
     parameters, clf, _ = read_model(models[0])
+    of_file = {Path(models[0]).read_bytes(): models[0]}
     for other in models[1:]:
+        if (first := of_file.get(content := Path(other).read_bytes())) is not None:
+            warn(f"{other} is the same model as {first}: its rows are counted again")
+        of_file[content] = other
         try:
             another = read_model(other)[1]
+            if (clf.dependence is None) != (another.dependence is None):
+                one, none = (models[0], other) if another.dependence is None else (other, models[0])
+                warn(
+                    f"{one} has a dependence and {none} has none: the merged model is as the first, "
+                    f"{models[0]}; fit both with the same --dependence"
+                )
             if not counts_alike(parameters, clf, another):
                 warn(
                     f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "

@@ -140,7 +140,11 @@ class Opened:
         from bayesnb.findings import examine
 
         layouts = () if self.file is None else self.file.layouts
-        kept = {mark for layout in layouts for mark in layout.keep_na}
+        kept, marks = {mark for layout in layouts for mark in layout.keep_na}, ()
+        if self.file is not None:
+            marks = (*self.file.format.na, *self.file.format.keep_na)
+        if any(mark.startswith(f"{target}=") for mark in marks):  # A stated marker answers for the other classes too.
+            kept |= {f"{target}={label}" for label in frame[target].dropna().unique()}
         return [
             self.settings.fitting(remark)
             for remark in examine(frame, target, rows, layouts)

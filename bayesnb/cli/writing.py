@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_predictions, require_output, write_text
 from bayesnb.cli.rows import class_of, load_model
@@ -84,11 +82,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 
     require_output(output, "sql", [model], lambda _: False, force)
     clf, _ = load_model(model)
-    try:
-        query = deploy.to_sql(clf, dialect, table, keep) + "\n"
-    except ImportError as error:
-        raise click.UsageError(str(error)) from error
-    write_text(query, output)
+    write_text(deploy.to_sql(clf, dialect, table, keep) + "\n", output)
     return 0
 
 

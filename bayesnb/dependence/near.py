@@ -93,7 +93,9 @@ class NearTerm:
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
         for cut in self._blocks(codes.shape[1]):
-            mass = np.exp(-(2.0**halvings) * self._distances(codes[:, cut])) @ self.counts.counts.T
+            kernel = self._distances(codes[:, cut])
+            kernel *= -(2.0**halvings)
+            mass = np.exp(kernel, out=kernel) @ self.counts.counts.T
             less = None if left is None else self._weighed(left[cut], codes[:, cut], halvings)
             found[cut] = self._log_ratio(mass, strength, less)
         return np.where((codes >= 0).any(0)[:, None], found, 0.0)
@@ -103,7 +105,8 @@ class NearTerm:
         """The number of halvings of h² and the strength that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
-            kernel = np.exp(-self._distances(self.counts.cells[cut].T))
+            kernel = self._distances(self.counts.cells[cut].T)
+            np.exp(np.negative(kernel, out=kernel), out=kernel)
             for k in range(HALVINGS):
                 mass = kernel @ counts.T
                 for c, weight in enumerate(counts[:, cut]):
@@ -174,7 +177,11 @@ class NearTerm:
             here += [(x**2).sum(1) - expected * known, *(-2 * x.T), known]
             there += [theirs, *own.T, (own**2).sum(1)]
             constant += expected
-        return np.maximum(np.column_stack(here) @ np.column_stack(there).T + constant, 0.0) / (2 * self._mean)
+        # In place, because a new array of this size costs more time than a pass over it.
+        found = np.column_stack(here) @ np.column_stack(there).T
+        found += constant
+        found /= 2 * self._mean
+        return np.maximum(found, 0.0, out=found)
 
     @property
     def _mean(self) -> float:

@@ -167,8 +167,8 @@ EXPONENTS_KNOW = (
 
 
 HELD = (
-    "{reason}, so right labels are not drawn together with the parameters; the parameters are fixed, and they have "
-    "learned from wrong labels too"
+    "{reason}, so the parameters are fixed; they have learned from wrong labels too. If columns depend on each other given "
+    "the class, naive Bayes is overconfident, and the number is too large"
 )
 """The note if right labels and parameters cannot be drawn together."""
 
@@ -235,7 +235,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     best = log_proba.argmax(axis=1)
     log_own = log_proba[row, codes]
     data, labels = classifier.learned(X, y, sample_weight)
-    found, note = _wrong(classifier, data, labels, np.exp(log_own))
+    found, note = _wrong(classifier, data, labels, np.exp(log_own), best)
     columns = {
         "label": classifier.classes[codes],
         "probability": np.exp(log_own),
@@ -249,7 +249,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     return frame
 
 
-def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
+def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array, best: Array) -> tuple[WrongLabels, str]:
     if labels.n < 2 or not classifier.believed.naive:
         return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
     if classifier.posterior.model.sampled:
@@ -259,7 +259,14 @@ def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tu
     else:
         try:
             seed = 0 if classifier.seed is None else classifier.seed
-            return drawn_wrong_labels(classifier.posterior.before(), data, labels, seed), ""
+            found = drawn_wrong_labels(classifier.posterior.before(), data, labels, seed)
         except ImproperError:
             reason = "a prior is improper"
+        else:
+            # If the columns have other groups than the classes, the drawn labels may follow these groups. Then most rows
+            # that seem wrong have the label that all other rows suggest.
+            doubtful = np.where(found.each >= 0.5, labels.weight, 0.0)
+            if doubtful[best == labels.codes].sum() <= doubtful[best != labels.codes].sum():
+                return found, ""
+            reason = "the columns have other groups of rows than the classes"
     return wrong_labels(own, labels.n, labels.weight), HELD.format(reason=reason)

@@ -167,8 +167,8 @@ EXPONENTS_KNOW = (
 
 
 HELD = (
-    "{reason}, so the parameters are fixed; they have learned from wrong labels too. If columns depend on each other given "
-    "the class, naive Bayes is overconfident, and the number is too large"
+    "{reason}, so the parameters are fixed; they have learned from wrong labels too. If columns depend on each other "
+    "given the class, naive Bayes is overconfident, and the number is too large"
 )
 """The note if right labels and parameters cannot be drawn together."""
 
@@ -263,8 +263,8 @@ def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array, best:
         except ImproperError:
             reason = "a prior is improper"
         else:
-            # If the columns have other groups than the classes, the drawn labels may follow these groups. Then most rows
-            # that seem wrong have the label that all other rows suggest.
+            # If the columns have other groups than the classes, the drawn labels may follow these groups. Then most
+            # rows that seem wrong have the label that all other rows suggest.
             doubtful = np.where(found.each >= 0.5, labels.weight, 0.0)
             if doubtful[best == labels.codes].sum() <= doubtful[best != labels.codes].sum():
                 return found, ""

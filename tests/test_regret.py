@@ -60,6 +60,56 @@ def test_where_a_plug_in_says_that_a_possible_class_is_impossible_it_costs_infin
     assert (nb.design.plug_in_regret(clf, overcast, "accuracy")["mle"] < 1).all()
 
 
+@pytest.fixture(scope="module")
+def far() -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows far from all other classes, and a row with a wrong label: most probabilities underflow."""
+    y = np.repeat([0, 1], 200)
+    X = pd.DataFrame(default_rng(0).normal(y[:, None], 0.01, (400, 12)), columns=list("abcdefghijkl"))
+    X.iloc[0] = 1.0
+    return X, y
+
+
+def test_a_probability_that_is_too_small_for_a_float_is_not_0(far: Any) -> None:
+    X, y = far
+    clf = nb.BayesianNB(random_state=0).fit(X, y)
+    log_p, log_q = clf.predict_log_proba(X), clf.classifier_.with_estimate("mean").predict_log_proba(X)
+    assert (np.exp(log_q) == 0).any()
+    found = nb.design.plug_in_regret(clf, X)
+    assert_allclose(found["mean"], (np.exp(log_p) * (log_p - log_q)).sum(1), atol=1e-14)
+    assert np.isfinite(nb.design.worth_of_rows(clf, [0, 400], X, y, draws=5)).all(axis=None)
+    compared = comparison(nb.BayesianNB(), X, y, dependence=())
+    assert compared.table.loc["mean", "regret"] < 1e-9
+    assert "probability 0" not in str(compared.regret("mean"))
+
+
+def test_a_plug_in_that_excludes_a_class_has_infinite_regret_even_if_the_class_is_very_improbable(far: Any) -> None:
+    X, y = far
+    X = X.assign(m=np.where(y == 1, "red", "blue"))
+    clf = nb.BayesianNB(random_state=0).fit(X, y)
+    X = X[(clf.predict_proba(X) == 0).any(axis=1)]
+    assert len(X)
+    assert np.isinf(nb.design.plug_in_regret(clf, X)[["mle", "map"]]).all(axis=None)
+
+
+@pytest.mark.parametrize("dependence", ["none", "tempered"])
+def test_the_log_loss_that_a_model_file_holds_is_finite_if_probabilities_underflow(
+    dependence: str, far: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = far
+    X.assign(y=y).to_csv(tmp_path / "far.csv", index=False)
+    model = str(tmp_path / "far.bayesnb")
+    for command in (
+        ["fit", str(tmp_path / "far.csv"), "--target", "y", "--dependence", dependence, "-o", model],
+        ["inspect", model],
+    ):
+        with pytest.raises(SystemExit, match="0"):
+            main(command)
+    loss = nb.evaluate(nb.BayesianNB(), X, y)["log_loss"]
+    said = " ".join(capsys.readouterr().out.split())
+    assert "log loss inf" not in said
+    assert f"log loss {loss:.2f}" in said or dependence != "none"
+
+
 def test_a_plug_in_that_does_not_exist_is_left_out_with_the_reason() -> None:
     X, y = nb.datasets.play_tennis()
     clf = nb.BayesianNB(nb.Categorical(Dirichlet.jeffreys())).fit(X, y)
@@ -248,8 +298,8 @@ def test_rows_left_out_of_the_exponents_are_nearer_to_refits_than_with_the_expon
     for i in rows:
         rest = np.arange(len(X)) != i
         refits.append(nb.BayesianNB(**spec).fit(X[rest], y[rest]).predict_proba(X[i : i + 1])[0])
-    each = without[rows], held[rows], np.array(refits)
-    loss, optimistic, refit = (-np.log(p[np.arange(len(p)), codes[rows]]).mean() for p in each)
-    assert_allclose(without.sum(1), 1)
+    each = without[rows], held[rows], np.log(refits)
+    loss, optimistic, refit = (-log_p[np.arange(len(log_p)), codes[rows]].mean() for log_p in each)
+    assert_allclose(np.exp(without).sum(1), 1)
     assert optimistic < refit
     assert abs(loss - refit) < abs(optimistic - refit)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from scipy.special import logsumexp
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, uninformative
@@ -163,8 +164,8 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Return three arrays: leave-one-out class probabilities with fixed exponents; the same probabilities with
-        exponents learned without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
+        """Return three arrays: leave-one-out log p(class | row) with fixed exponents; the same with exponents learned
+        without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
 
         With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
         sampling, see Gelfand, Dey and Chang 1992). The weights of the members of a model average do not change, because
@@ -176,18 +177,16 @@ class Dependence:
             part = rows[cut]
             log_p = log_posterior_of_classes(part.terms, part.offset, v, part.alike)
             own = log_p[part.codes, np.arange(len(part.codes))]
-            p = np.exp(log_p)
             if np.any(change):
-                p *= np.exp(change)[:, None, None]
-                p /= p.sum(0)
-            held.append((p @ self.exponents.weights).T)
+                log_p += np.reshape(change, (-1, 1, 1))
+                log_p -= logsumexp(log_p, 0)
+            held.append(logsumexp(log_p, -1, self.exponents.weights).T)
             for points in self.exponents.members:
-                weight = np.exp(own[:, points].min(1, keepdims=True) - own[:, points])
-                weight *= self.exponents.weights[points].sum() / weight.sum(1, keepdims=True)
-                p[..., points] *= weight
-            without.append(p.sum(-1).T)
+                share = np.log(self.exponents.weights[points].sum()) - own[:, points]
+                log_p[..., points] += share - logsumexp(-own[:, points], -1, keepdims=True)
+            without.append(logsumexp(log_p, -1).T)
             codes.append(part.codes)
-        held, without = (np.exp(tempered(np.log(np.concatenate(p)), self.exponents.power)) for p in (held, without))
+        held, without = (tempered(np.concatenate(log_p), self.exponents.power) for log_p in (held, without))
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:

@@ -289,8 +289,8 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
             columns["accuracy_lower"], columns["accuracy_upper"] = map(float, ends)
     columns["difference"] = columns["se_difference"] = np.nan
     if predictive is not None:
-        stated, full = (np.exp(log_proba_of(each)) for each in (answer, predictive))
-        columns["from_predictive"] = float(np.abs(stated - full).max())
+        stated, full = log_proba_of(answer), log_proba_of(predictive)
+        columns["from_predictive"] = float(np.abs(np.exp(stated) - np.exp(full)).max())
         if name in ESTIMATES:
             columns["regret"] = float(regrets(stated, full, expected_losses("log loss")).mean())
     return columns

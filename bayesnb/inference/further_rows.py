@@ -18,11 +18,12 @@ from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
-from bayesnb.inference.regret import Costs, expected_losses, regrets, stated_by
+from bayesnb.inference.regret import Costs, expected_losses, regrets
 from bayesnb.inference.sample import drawn_rows
+from bayesnb.inference.scoring import log_proba_of
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, normalize, part_of
-from bayesnb.numerics import Array
+from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, part_of
+from bayesnb.numerics import Array, log
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.statistic import Labels, Statistic
 
@@ -162,6 +163,7 @@ def worth_of_rows(
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN if a plug-in does not exist.
     regret = np.full((len(plug_ins), draws, len(sizes)), np.nan)
+    certain = log(np.eye(len(classifier.classes)))
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
         further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
@@ -169,21 +171,21 @@ def worth_of_rows(
             # Draw the rows to predict at the true θ.
             world = replace(classifier, believed=replace(classifier.believed, estimate="mean", plug_in=theta))
             data, codes = drawn_rows(world, rows, rng)
-            true = stated_by(world.believed, data, rows)
+            true = log_proba_of(world.believed.log_joint(data, rows))
         else:
             # Draw learned rows, with their labels, by Bayesian bootstrap probabilities.
             some = rng.choice(len(known[1]), rows, p=_law(known[1], rng))
             data, labels, more_loss = part_of(known[0], some), known[1][some], excess[some].mean() / 2
-            codes, true = labels.codes, np.eye(labels.n)[labels.codes]
+            codes, true = labels.codes, certain[labels.codes]
             if full.naive:
                 further = partial(_copied_statistics, full.posterior, *known, _law(known[1], rng), rng=rng)
         statistics, before = classifier.statistics, 0
         for step, size in enumerate(sizes):
             statistics, before = statistics + further(rows=size - before), size
             believed = replace(full, posterior=full.posterior.given(statistics))
-            predictive = stated_by(believed, data, rows)
-            left = predictive if labels is None else normalize(believed.left_out(data, labels)[0], log=False)
-            for found, classes in ((loss, true), (realised, np.eye(true.shape[1])[codes])):
+            predictive = log_proba_of(believed.log_joint(data, rows))
+            left = predictive if labels is None else log_proba_of(believed.left_out(data, labels)[0])
+            for found, classes in ((loss, true), (realised, certain[codes])):
                 found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):
                 posterior = believed.posterior
@@ -192,7 +194,9 @@ def worth_of_rows(
                 with suppress(BoundaryError, ImproperError):
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
-                    regret[m, k, step] = regrets(stated_by(plugged, data, rows), predictive, expected).mean()
+                    regret[m, k, step] = regrets(
+                        log_proba_of(plugged.log_joint(data, rows)), predictive, expected
+                    ).mean()
     # If values are exchangeable, the next value is below such a quantile of the others with exactly its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
@@ -229,7 +233,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
         rows = dependence.rows(believed.posterior, data, labels)
         change = change_of_prior(believed.posterior)
         held, without, codes = dependence.left_out_of_exponents(rows, labels.n, change)
-        true = np.eye(held.shape[1])[codes]
+        true = log(np.eye(held.shape[1]))[codes]
         some, _ = dependence.drawn(believed.posterior, data, labels)
         found[some] = expected(without, true) - expected(held, true)
     return found

@@ -131,15 +131,14 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
     data, labels = part_of(data, some), labels[some]
     dependence, by = classifier.dependence, {}
     if dependence is None:
-        proba = np.exp(log_proba_of(classifier.believed.left_out(data, labels)[0]))
+        log_proba = log_proba_of(classifier.believed.left_out(data, labels)[0])
     elif dependence.held_out is not None and len(dependence.held_out) == len(labels):
-        proba, by = np.exp(dependence.held_out), {"folds": FOLDS}
+        log_proba, by = dependence.held_out, {"folds": FOLDS}
     else:
         asked = dependence.some_rows(classifier.posterior, data, labels)
-        proba = dependence.left_out_of_exponents(asked, labels.n, change_of_prior(classifier.posterior))[1]
+        log_proba = dependence.left_out_of_exponents(asked, labels.n, change_of_prior(classifier.posterior))[1]
     shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
-    with np.errstate(divide="ignore"):
-        losses = -np.log(own(proba, labels.codes)), -own(shares, labels.codes)
-    right = proba.argmax(axis=1) == labels.codes
+    losses = (-own(each, labels.codes) for each in (log_proba, shares))
+    right = log_proba.argmax(axis=1) == labels.codes
     accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))
     return {"rows": len(labels), "accuracy": accuracy, "log_loss": loss, "frequencies": frequencies} | by

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import rel_entr
 
-from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.sample import rows_to_ask
-from bayesnb.model import ESTIMATES, Data, normalize
+from bayesnb.inference.scoring import log_proba_of
+from bayesnb.model import ESTIMATES
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError
 
@@ -25,10 +24,9 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function from predicted and true probabilities, (row, class), to each row's expected loss."""
+    """Return a function from predicted and true log probabilities, (row, class), to each row's expected loss."""
     if isinstance(costs, str) and costs == "log loss":
-        # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
-        return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)
+        return _cross_entropy
     if isinstance(costs, str):
         if costs != "accuracy":
             raise ValueError(
@@ -39,23 +37,27 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
         matrix = matrix_of(costs, classes)
 
     def expected(stated: Array, true: Array) -> Array:
-        decision = (stated @ matrix).argmin(-1)
-        return np.take_along_axis(true @ matrix, decision[..., None], -1)[..., 0]
+        decision = (np.exp(stated) @ matrix).argmin(-1)
+        return np.take_along_axis(np.exp(true) @ matrix, decision[..., None], -1)[..., 0]
 
     return expected
 
 
+def _cross_entropy(stated: Array, true: Array) -> Array:
+    """-Σ_c p_c ln q_c of the log probabilities q and p, (row, class); infinite if q_c = 0 and p_c > 0."""
+    # ln p tells apart p = 0 and a p that is too small for a float.
+    known = ~np.isneginf(stated)
+    each = np.multiply(np.exp(true), -stated, out=np.full(true.shape, np.inf), where=known)
+    return np.where(np.isneginf(true), 0.0, each).sum(-1)
+
+
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of predicting ``stated`` instead of ``predictive``, (row,); infinite if ``stated`` is all 0."""
+    """Regret of predicting ``stated`` instead of ``predictive``, (row,); both are log probabilities, (row, class).
+
+    The regret is infinite if every class is impossible in ``stated``.
+    """
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
-    return np.where(stated.any(-1), more, np.inf)
-
-
-def stated_by(believed: Believed, data: Data, rows: int) -> Array:
-    """Predicted class probabilities of encoded rows, (row, class); all 0 if a row is impossible."""
-    joint = believed.log_joint(data, rows)
-    impossible = np.isneginf(joint).all(axis=1, keepdims=True)
-    return np.where(impossible, 0.0, normalize(np.where(impossible, 0.0, joint), log=False))
+    return np.where(np.isneginf(stated).all(-1), np.inf, more)
 
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")
@@ -107,7 +109,7 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
         )
     full = classifier.with_estimate("predictive")
     data, n, index = rows_to_ask(full, X, ROWS)
-    predictive, found, absent = stated_by(full.believed, data, n), {}, {}
+    predictive, found, absent = log_proba_of(full.believed.log_joint(data, n)), {}, {}
     for estimate, rule in ESTIMATES.items():
         if not rule.plugs_in:
             continue
@@ -116,7 +118,7 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
         except (BoundaryError, ImproperError, ValueError) as error:
             absent[estimate] = str(error)
         else:
-            found[estimate] = regrets(stated_by(believed, data, n), predictive, expected)
+            found[estimate] = regrets(log_proba_of(believed.log_joint(data, n)), predictive, expected)
     table = pd.DataFrame(found, index=index)
     table.attrs["absent"] = absent
     return table

@@ -370,6 +370,8 @@ def _read(
         column = Column(name, frame[name].reset_index(drop=True), name in declares)
         fitting = readings.recognised_in(column)
         reading = readings.default_reading(column, fitting)
+        if not fitting and getattr(frame[name].dtype, "ordered", False):
+            continue
         if not fitting:
             # Without the markers, the column is examined again.
             if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
@@ -395,7 +397,7 @@ def _read(
                     said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
             if own_kinds is not None:
                 kinds[name] = pd.Series(own_kinds, frame.index)
-                found += _marked(name, kinds[name])
+                found += [*_marked(name, kinds[name]), *_beyond_bounds(name, np.asarray(numbers, float), kinds[name])]
                 said = f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"
             elif numbers is not None and (gaps := np.isnan(numbers) & ~column.missing()).any():
                 said = f"{said}; {_missing(column.values[gaps].str.strip().value_counts(), len(gaps))}"
@@ -406,6 +408,23 @@ def _read(
                 frame = frame.copy(deep=False)
                 frame[name] = numbers
     return frame, kinds, dates, found
+
+
+def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark]:
+    """Numbers below every lower bound of their column, such as 0.02 beside "<5", or above every upper bound."""
+    measured = [amounts.measured(kind) for kind in kinds.dropna().unique()]
+    for signs, where in (("<≤", "below"), (">≥", "above")):
+        values = [next(iter(each.values.values())) for each in measured if each and each.bound and each.bound in signs]
+        if not values:
+            continue
+        end = min(values) if where == "below" else max(values)
+        beyond = numbers[numbers < end if where == "below" else numbers > end]
+        if len(beyond):
+            said = Message(
+                "{n:,} numbers, such as {value:g}, are {where} the bound {end:g} of other cells: another unit?",
+                n=len(beyond), value=float(np.median(beyond)), where=where, end=end,
+            )  # fmt: skip
+            yield Remark(name, said, True, asks=True)
 
 
 def _kinds(cells: pd.Series) -> str:
@@ -526,12 +545,17 @@ def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterat
     if types.is_numeric_dtype(held):
         yield from _numbers(name, held.astype(float), levels, labels, amount)
     else:
-        yield from _texts(name, held.astype(str), levels, labels)
+        yield from _texts(name, held.astype(str), levels, labels, getattr(held.dtype, "ordered", False))
 
 
-def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
+def _texts(
+    name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None, ordered: bool = False
+) -> Iterator[Remark]:
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
+    if ordered and k > 2:
+        yield Remark.of_family(name, "Ordinal", "ordered answers, as their type says: {cure}")
+        return
     if (order := _order(levels.index)) is not None:
         yield Remark.of_family(name, ("Ordinal", tuple(order)), "ordered answers: {cure}")
         return
@@ -582,6 +606,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
     if not key and (k < MANY_LEVELS or (once < k / 2 and not of_key)):
         return
     said = "{k} levels, {once} of them seen once"
+    if of_key:
+        said += ". If they identify what the rows are about, and new rows may be about others: {leave}"
     if key:
         said = "looks like an identifier or free text: {k:,} levels in {n:,} rows"
     if several := texts.str.count(" ").gt(0).mean() > 0.5:
@@ -590,7 +616,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | No
     if better:
         said = "{k:,} texts of several words, which predict better as a bag of words than as levels: {words}"
     drop = not better and (key or once > 0.5 * n)
-    message = Message(said, k=k, n=n, once=once, words=bag)
+    message = Message(said, k=k, n=n, once=once, words=bag, leave=Cure("drop", column=name))
     yield Remark(name, message, key or once > 0.1 * n, drop, cures=(bag,), asks=not better)
 
 

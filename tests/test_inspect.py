@@ -622,3 +622,33 @@ def test_what_inspect_advises_in_python_are_names_of_the_package():
     named = {name for remark in nb.inspect(X, y).remarks for name in re.findall(pattern, str(remark.said))}
     assert len(named) >= 6
     assert all(callable(attrgetter(name)(nb)) for name in named)
+
+
+def wells() -> tuple[pd.DataFrame, np.ndarray]:
+    rng, y = np.random.default_rng(4), np.repeat(["clean", "dirty"], 150)
+    boron = np.exp(rng.normal(np.repeat([2.0, 3.0], 150), 0.7))
+    texts = np.where(boron < 5, "<5", np.round(boron, 1).astype(str))
+    texts[[10, 160, 170]] = ["0.013", "0.021", "0.04"]
+    boron = pd.Series(texts, dtype=object).mask(rng.random(300) < 0.05)
+    colour = pd.Categorical(rng.choice(["none", "slight", "strong"], 300), ["none", "slight", "strong"], ordered=True)
+    return pd.DataFrame({"well_id": [f"W{k}" for k in rng.integers(0, 90, 300)], "boron": boron, "colour": colour}), y
+
+
+def test_numbers_below_the_bound_of_their_column_are_asked_about():
+    found = nb.inspect(*wells()).table
+    said = " ".join(found.loc[found["column"] == "boron", "finding"])
+    assert "3 numbers, such as 0.021, are below the bound 5 of other cells: another unit?" in said
+
+
+def test_an_ordered_type_proposes_ordered_levels_and_repeated_keys_may_be_left_out():
+    found = nb.inspect(*wells()).table.set_index("column")["finding"]
+    assert found["colour"].startswith("ordered answers, as their type says: features={'colour': ")
+    assert "new rows may be about others: leave it out" in found["well_id"]
+
+
+def test_a_bound_is_not_a_missing_cell():
+    X, y = wells()
+    found = nb.BayesianNB().fit(X, y).describe().loc[["kind of boron", "number of boron"]]
+    bounds = (X["boron"] == "<5").mean()
+    np.testing.assert_allclose(found["missing"].astype(float), X["boron"].isna().mean())
+    assert found.loc["number of boron", "chosen"].endswith(f", {100 * bounds:.0f} % bounds or texts")

@@ -270,12 +270,19 @@ class Schema:
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]
         units = {name: f", in {unit}" for name, unit in marked if unit}
+        both = [own.names(column) for column, own in self.readings.items() if isinstance(own, Bounded)]
+        kinds, bounds = {number: kind for kind, number in both}, dict[Any, str]()
         for name, feature in self.features.items():
             missing, learned, family = np.nan, "", (families or {}).get(name, feature.family)
             if statistics is not None:
                 learned = family.learned(statistics.features[name])
                 seen = statistics.features[name].seen().sum(0)
                 missing = float(1 - seen.mean() / max(statistics.rows.sum(), np.finfo(float).tiny))
+                if (kind := kinds.get(name)) in statistics.features:  # A cell with a bound is not missing.
+                    held = float(
+                        statistics.features[kind].seen().sum() / max(statistics.rows.sum(), np.finfo(float).tiny)
+                    )
+                    bounds[name], missing = f", {100 * (held - 1 + missing):.0f} % bounds or texts", 1 - held
                 missing = 0.0 if abs(missing) < 1e-12 else missing
             rows.append(
                 {
@@ -285,7 +292,7 @@ class Schema:
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,
-                    "chosen": f"{feature.origin}{units.get(name, '')}",
+                    "chosen": f"{feature.origin}{units.get(name, '')}{bounds.get(name, '')}",
                 }
             )
         return pd.DataFrame(rows).set_index("feature")

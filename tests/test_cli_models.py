@@ -647,3 +647,17 @@ def test_a_separator_that_does_not_fit_is_named_and_no_quote_is_blamed_alone(cap
     code, _, err = run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--sep", ",", "-o", tmp_path / "m.bayesnb")
     assert code
     assert "different numbers of cells with the separator ','" in err or "cells where the header has" in err
+
+
+def test_the_regret_after_more_rows_does_not_contradict_a_held_out_row_of_probability_0(capsys, tmp_path):
+    # The level "c" occurs once, so the row without which it is new has probability 0 under the mode.
+    table = pd.DataFrame({"x": [*"aabb" * 10, "c"], "y": [*"ppqpqqpq" * 5, "p"]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(
+        capsys, "compare", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "--all", "--more", "100"
+    )
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert "mle and map gave the class of a held-out row probability 0, so the regret has no bound" in said
+    assert "map now" not in said
+    assert "map already now" not in said

@@ -102,7 +102,7 @@ def compare(
     document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
 
     def screen() -> list[Section]:
-        more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
+        more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more, compared)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         rows_of_estimates = [
             scores.estimates_of_row(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))

@@ -740,7 +740,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
         yield Remark.of_family(name, family, said, low=low, high=high)
     elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > 2):
-        yield Remark.of_family(name, "Hurdle", "{share} are 0, the others positive: {cure}", share=_percent(zeros))
+        said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * whole
+        yield Remark.of_family(name, "Hurdle", said, share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > 2:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
         numbers = [float(f"{edge:.3g}") for edge in quartiles]

@@ -652,3 +652,13 @@ def test_a_bound_is_not_a_missing_cell():
     bounds = (X["boron"] == "<5").mean()
     np.testing.assert_allclose(found["missing"].astype(float), X["boron"].isna().mean())
     assert found.loc["number of boron", "chosen"].endswith(f", {100 * bounds:.0f} % bounds or texts")
+
+
+def test_a_hurdle_for_whole_numbers_is_said_to_have_other_draws():
+    rng, y = np.random.default_rng(4), np.repeat(["clean", "dirty"], 300)
+    each = rng.gamma(0.35, np.repeat([4.0, 600.0], 300) / 0.35) * rng.gamma(1.0, 1.0, 600)
+    amounts = np.where(rng.random(600) < np.repeat([0.7, 0.2], 300), 0.0, each)
+    for cells, end in ((np.round(amounts), "Its draws are not whole numbers"), (amounts, "families.Hurdle()}")):
+        (said, *_) = nb.inspect(pd.DataFrame({"ecoli": cells}), y).table["finding"]
+        assert "are 0, the others positive" in said
+        assert said.endswith(end)

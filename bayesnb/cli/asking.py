@@ -113,7 +113,10 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     if not told:
         return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class."]
     entropy = f"whose entropy is {questions.attrs['entropy']:.3f} nats"
-    return [f"What to ask next: {', '.join(told)}{more} nats of expected information about the class, {entropy}."]
+    return [
+        f"What to ask next: {', '.join(told)}{more} nats of information about the class, {entropy}. The model expects "
+        "this; a few wrong cells of a column, or a wrong family, make its number far too large."
+    ]
 
 
 @options.command("MODEL NEW", "bayesnb.inference.watch:watch", f"NEW is {options.FILES}.", absent="absent_now")

@@ -62,7 +62,7 @@ def score(
 
 
 def _as_learned(y: pd.Series, clf: Classifier) -> Any:
-    """Convert labels to the learned classes if only their types differ: 1 and "1" are the same class."""
+    """Convert labels to the learned classes if only their types differ, such as 1 and "1"."""
     learned = clf.classes_.tolist()
     texts, known = {str(label): label for label in learned}, {*learned}
     each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}

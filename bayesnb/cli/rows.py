@@ -91,8 +91,8 @@ def fitted(
     """Read a table into memory and fit a model. Print the size of the table and serious findings about its columns to
     stderr.
 
-    If ``repeat`` is true, a row of weight w becomes w rows, because scores count whole rows. Before the fit, ``check``
-    gets the table's name and columns, the labels and all classes, and may refuse the request.
+    If ``repeat`` is true, a row of weight w becomes w rows. Before the fit, ``check`` gets the table's name and
+    columns, the labels and all classes, and may refuse the request.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -250,7 +250,7 @@ def asked_rows(
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """Parse K=V,K=V or JSON; a new item begins only at the name of a column, because values may contain commas."""
+    """Parse K=V,K=V or JSON; values may contain commas."""
     if row.lstrip().startswith("{"):
         try:
             said = json.loads(row)
@@ -340,12 +340,10 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of the rows, with the columns of ``X`` that a row names.
-
-    A missing cell of a column with a ``missing:`` family is evidence, and a column that nobody asked about is not.
-    """
+    """A table of the rows, with the columns of ``X`` that a row names."""
     import pandas as pd
 
+    # A missing cell of a column with a ``missing:`` family is evidence. A column that no row names is not.
     columns, named = {}, {*chain(*rows)}
     for name in (name for name in X.columns if name in named):
         dtype = X[name].dtype

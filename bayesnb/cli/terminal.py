@@ -65,7 +65,7 @@ def one_line(said: Any) -> str:
 
 
 def wrapped(text: Any, width: int | None) -> str:
-    """Break a text into lines without splitting words or options, so that both can be copied."""
+    """Break a text into lines without splitting words or options."""
     said = visible(written(text, "command", JOINED), keep="\n" + JOINED)
     if width is None:
         return said.replace(JOINED, " ")

@@ -367,7 +367,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark that the cells imply; "" if no decimal mark is needed, ``None`` if point and comma both fit."""
+    """The decimal mark of the cells; "" if no mark is needed, ``None`` if ambiguous."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:

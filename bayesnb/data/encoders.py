@@ -63,7 +63,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the type of the values decided the family; further rows may then change the family."""
+        """Whether the type of the values decided the family."""
         return self.kind not in ("specified", "rows", "gaps")
 
     @property
@@ -358,8 +358,9 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Check the numbers of a dense or sparse table. If the family was guessed and ``unseen`` allows NaN, impossible
-    numbers become NaN; otherwise, they raise ``ValueError``.
+    """Check the numbers of a dense or sparse table.
+
+    Impossible numbers raise ``ValueError``, or become NaN if the family was guessed and ``unseen`` allows NaN.
     """
     support, accepts = feature.family.support, feature.family.accepts
     of_numbers = support.kind in NUMBERS

@@ -175,6 +175,6 @@ def without_unused(schema: Schema, statistics: Statistics, words: bool = False) 
 
 
 def _has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the level order has one entry per level; if so, no level may be removed."""
+    """Whether the prior or the level order has one entry per level."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)

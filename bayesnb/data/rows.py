@@ -212,7 +212,7 @@ def table_of(X: Any, schema: Schema) -> Table:
 
 
 def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Sorted positions of a random sample of at most ``most`` rows, chosen by hashes of cells and class."""
+    """Sorted positions of a random sample of at most ``most`` rows."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
     return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])

@@ -161,7 +161,7 @@ def report(
 
 
 def write(page: str, path: str | Path) -> None:
-    """Write a page atomically: the file always holds the complete old or the complete new page.
+    """Write a page atomically.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-Jinja2 escapes every text that is inserted into HTML. Templates write tables, because pandas leaves captions unescaped
-and by default adds styles the page forbids.
+Jinja2 escapes every text that is inserted into HTML.
 """
+
+# Templates write the tables: pandas does not escape captions, and adds styles that the page forbids.
 
 from __future__ import annotations
 

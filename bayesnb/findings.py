@@ -214,9 +214,11 @@ class Remarks:
 
     @property
     def on_page(self) -> Message:
+        said = "Column{s} {columns}: {finding}{likewise}"
+        if self.likewise or not str(self.first.finding).endswith("?"):
+            said += "."
         return Message(
-            "Column{s} {columns}: {finding}{likewise}.",
-            s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
+            said, s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
             likewise=self.likewise,
         )  # fmt: skip
 

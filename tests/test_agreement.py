@@ -23,7 +23,7 @@ from scipy import stats
 from scipy.special import gammaln
 from xarray import DataTree
 
-from bayesnb import BayesianNB, Binned, Missing, datasets
+from bayesnb import BayesianNB, Binned, Missing, datasets, families
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Multinomial
@@ -277,6 +277,14 @@ def test_an_agreement_shows_the_rows_where_a_plug_in_predicts_another_class():
              ("map", "predictive")]  # fmt: skip
     assert_allclose(differs, label[0] != label[1])
     assert 0 < differs.sum() < 33
+
+
+def test_a_plug_in_that_does_not_exist_predicts_no_class():
+    X = pd.DataFrame({"size": pd.Categorical(["s", "m", "l", "m"] * 5, ["s", "m", "l"], ordered=True)})
+    clf = BayesianNB(families.Ordinal()).fit(X, [0, 1, 1, 0] * 5)
+    frame = clf.verify(X.head(4), sampler="exact").plug_ins
+    assert frame["map"].isna().all()
+    assert frame["map predicts another class"].isna().all()
 
 
 # The mutants, one mistake each: in what is believed of a feature, as a function of its prior, of what is believed

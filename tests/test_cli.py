@@ -175,10 +175,13 @@ def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
 
 def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
     X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
+    # "boron" is read as two columns, which are compared.
+    X["boron"] = ["<5", *map(str, range(6, 85))]
     X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)
     code, out, err = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y")
     assert code == 0
-    assert "not compared (more than 64 levels, text to count, or exposure): 'id'" in " ".join(err.split())
+    assert "not compared (more than 64 levels, text to count, or exposure): 'id'\n" in err
+    assert "number of boron" in out
     assert "'a' and 'b'" in " ".join(out.split())
 
 

@@ -93,6 +93,14 @@ def test_priors_raised_to_the_power_that_is_found_make_both_classes_level() -> N
     assert_allclose(raised.predict_proba(row), 0.5, atol=1e-9)
 
 
+def test_the_sentence_says_what_a_share_of_contamination_would_do() -> None:
+    X, y = nb.datasets.play_tennis()
+    said = str(nb.checks.flip(nb.BayesianNB().fit(X, y), DAY, X, y))
+    assert (
+        "It could change if a share of at least 0.085 of every column's values came from another distribution." in said
+    )
+
+
 def test_rows_of_numbers_are_removed_one_by_one_and_one_row_is_proved() -> None:
     X, y = nb.datasets.heights()
     clf = nb.BayesianNB().fit(X, y)

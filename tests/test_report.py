@@ -535,8 +535,54 @@ def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_pat
     command = [tmp_path / "words.csv", "--target", "y", "--feature", "words=multinomial:the,of,and"]
     code, out, _ = explained(capsys, *map(str, command), "--row", "3")
     assert code == 0
-    assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
-    assert "outside of their interval" not in explained(capsys, "play-tennis")[1]
+    assert "(total): the log-odds lie outside their interval, and both are right." in " ".join(out.split())
+    assert "outside their interval" not in explained(capsys, "play-tennis")[1]
+
+
+def test_with_a_dependence_the_interval_of_the_probability_is_not_said_to_be_given_the_row(capsys):
+    _, out, _ = run(capsys, "explain", "heights", "--dependence", "tempered", "--row", "0")
+    said = " ".join(out.split())
+    assert "also given this row" not in said
+    assert "Its interval is of p(class | row, parameters)" in said
+    assert "The interval of the probability is also given this row." in " ".join(
+        explained(capsys, "heights", "--row", "0")[1].split()
+    )
+
+
+def test_a_probability_outside_its_interval_is_printed_with_the_median(capsys, tmp_path):
+    y = np.repeat([0, 1], 12)
+    X = pd.DataFrame(np.random.default_rng(0).normal(2 * y[:, None], 1.0, (24, 4)), columns=list("abcd"))
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    clf = BayesianNB(dependence="tempered").fit(X, y)
+    for x, outside in ((1.0, False), (4.0, True)):
+        asked = pd.DataFrame(x, [0], X.columns)
+        ends, p, best = clf.predict_interval(asked), clf.predict_proba(asked).max(), clf.predict(asked)[0]
+        assert (not ends[best, "lower"][0] <= p <= ends[best, "upper"][0]) == outside
+        row = ",".join(f"{name}={x}" for name in X)
+        command = ["explain", str(tmp_path / "t.csv"), "--target", "y", "--dependence", "tempered", "--row", row]
+        assert ("(median " in run(capsys, *command)[1]) == outside
+    assert "it can lie outside the interval" in " ".join(run(capsys, "predict", "--help")[1].split())
+
+
+def test_compare_says_why_log_odds_are_outside_their_interval_and_compares_map(capsys, tmp_path):
+    y = np.repeat([0, 1], 20)
+    X = pd.DataFrame(np.random.default_rng(0).normal(y[:, None], 0.01, (40, 4)), columns=list("abcd"))
+    X.iloc[0] = 1.0
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run(capsys, "compare", str(tmp_path / "t.csv"), "--target", "y", "--dependence", "none")
+    said = " ".join(out.split())
+    assert "the log-odds lie outside their interval, and both are right." in said
+    assert "map has a higher log loss than full Bayes on held-out rows" in said
+
+
+def test_a_question_about_a_column_ends_with_a_question_mark_on_the_page(capsys, tmp_path):
+    x = np.r_[np.random.default_rng(0).normal(7.0, 0.3, 200).round(2), 71, 72.5, 73, 74, 75, 76]
+    pd.DataFrame({"x": x, "y": ["a", "b"] * 103}).to_csv(tmp_path / "t.csv", index=False)
+    page = tmp_path / "t.md"
+    run(capsys, "report", str(tmp_path / "t.csv"), "--target", "y", "--dependence", "none", "-o", str(page))
+    text = page.read_text()
+    assert "are they in another unit?" in text
+    assert "?." not in text
 
 
 def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):

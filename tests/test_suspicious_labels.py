@@ -244,3 +244,11 @@ def test_a_label_that_is_hardly_doubtful_stands_in_no_section():
     first = found.assign(wrong=np.where(found.index == found.index[0], 0.02, 0.0))
     (grid, _) = section_of(question, first).parts
     assert list(grid.frame.index) == [found.index[0]]
+
+
+def test_with_a_dependence_no_output_says_that_exponents_leave_a_row_out() -> None:
+    X, y = nb.datasets.heights()
+    found = nb.checks.suspicious_labels(BayesianNB(dependence="tempered").fit(X, y), X, y)
+    assert "leave no row out" in found.attrs["says"]
+    question = QUESTIONS["suspicious_labels"]
+    assert "exact" not in " ".join([question.summary, *question.columns.values()])

@@ -34,12 +34,12 @@ def explain(
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`. A model is fitted to DATA first. With a model file MODEL instead of DATA, the row
     comes from the table NEW or given values. If --row gives a position, --set changes values of that row. The entries
-    sum to the log-odds. Missing values add nothing; for each missing value, the expected information about the class is
-    shown.
+    sum to the log-odds. Without a dependence, missing values add nothing. For each missing value, the expected
+    information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text
-    from bayesnb.report.questions import INTERVALS, answer, ledger
+    from bayesnb.report.questions import answer, intervals, ledger
 
     at = int(row) if row is not None and row.isdecimal() else None
     if row is not None and values and at is None:
@@ -91,7 +91,7 @@ def explain(
         table, *notes = ledger(contributions, unit)
         more = [CHANGED] if values and at is not None else []
         more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
-        legend = f"The entries sum to the total. {INTERVALS.format(prob=prob)}"
+        legend = f"The entries sum to the total. {intervals(prob, ends.attrs['given'])}"
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     printing.print_answer(layout, said, contributions, sections)

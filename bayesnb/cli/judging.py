@@ -102,7 +102,7 @@ def audit(
     found = asking.answer("independence")
     say("comparing the rows with tables that the model makes")
     fit = asking.answer("predictive_checks")
-    if left := [name for name in learned.clf.schema.raw if name not in found.columns]:
+    if left := [name for name in learned.clf.schema.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
     doubts = asking.answer("suspicious_labels") if len(learned.clf.classes_) > 1 else None

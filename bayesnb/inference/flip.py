@@ -160,9 +160,12 @@ class Flip:
             why = "no fewer rows do that" if self.proved else f"at least {self.at_least:,} rows are needed"
             said = f"Without {few} it is {self.other!r} and not {self.label!r}; {why}."
         if np.isfinite(self.contamination):
-            said += f" It turns where a share of {self.contamination:.2g} of every table is contaminated."
+            said += (
+                f" It could change if a share of at least {self.contamination:.2g} of every column's values came from "
+                "another distribution."
+            )
         if np.isfinite(self.prior_power):
-            said += f" It turns where all priors are raised to the power {self.prior_power:.2g}."
+            said += f" It changes if all priors are raised to the power {self.prior_power:.2g}."
         return said
 
 

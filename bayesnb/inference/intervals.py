@@ -69,7 +69,9 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Posterior median and equal-tailed interval of p(class | row, θ).
 
-    ``predict_proba`` is the posterior mean of p(class | row, θ) given the row. See ``docs/how-to/uncertainty.md``.
+    Without a ``dependence``, ``predict_proba`` is the posterior mean of p(class | row, θ) given the row. With a
+    ``dependence``, ``predict_proba`` differs from this mean and can lie outside the interval. See
+    ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------

@@ -160,8 +160,8 @@ def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
 
 
 EXPONENTS_KNOW = (
-    "the exponents have learned from all labels, wrong ones too, so the class probabilities expect some wrong labels "
-    "already. Trust the order of the rows, not the number"
+    "the exponents have learned from all labels, wrong ones too, and leave no row out, so the class probabilities "
+    "expect some wrong labels already. Trust the order of the rows, not the numbers"
 )
 """The note for models with a dependence."""
 
@@ -178,14 +178,14 @@ HELD = (
     Shown("Labels to doubt", lambda found: found[found["wrong"] >= 0.01], advised=True),
     {
         "label": "the label of the row",
-        "probability": "probability of the label according to all other rows",
+        "probability": "leave-one-out probability of the label",
         "suggested": "the most probable class of the row",
         "suggested_probability": "its probability",
         "wrong": "probability that the label is wrong; if classes overlap, correct labels are sometimes improbable",
     },
 )  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-    """Learned rows, ranked by the exact leave-one-out probability of their label, the most doubtful label first.
+    """Learned rows, ranked by the leave-one-out probability of their label, the most doubtful label first.
 
     Parameters
     ----------
@@ -196,8 +196,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -------
     DataFrame (row, ...)
         The rows, with the index of ``X``. ``probability`` is the leave-one-out probability of ``label`` by the chosen
-        estimate. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability
-        that the label is wrong.
+        estimate. It is exact without a ``dependence``. With a ``dependence``, exponents still learn from the row.
+        ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability that the
+        label is wrong.
 
         ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row
         of weight 2 counts as two rows. If the expected number is only a rough estimate, ``attrs["note"]`` gives the

@@ -118,7 +118,8 @@ def predict_table(
     X : table, in memory or read in parts, as ``fit`` takes it
         The rows to predict.
     interval : bool
-        Add the interval of each class probability, as in :meth:`predict_interval`.
+        Add the median and the interval of p(class | row, parameters). ``p_<class>`` is an average over the parameters;
+        with a ``dependence``, it can lie outside the interval.
     prob : float, optional
         Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
     keep : sequence of column names

@@ -69,7 +69,14 @@ MEANT = {
 """The entries that a dependence adds to the explanation of a row."""
 
 
-INTERVALS = "In brackets: {prob:.0%} intervals; that of the probability is also given this row."
+def intervals(prob: float, given: str) -> str:
+    """The legend of the intervals. ``given`` is "row" if the interval of the probability conditions on the row."""
+    said = {
+        "row": "The interval of the probability is also given this row.",
+        "data": "The probability averages each entry over its parameters. Its interval is of p(class | row, "
+        "parameters), so the probability can differ from the median and lie outside the interval.",
+    }
+    return f"In brackets: {prob:.0%} intervals. {said[given]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +143,8 @@ class Asking:
         top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
         first = split.iloc[top[0]]
         sure = with_interval(first["probability"], first["lower"], first["upper"])
+        if not first["lower"] <= first["probability"] <= first["upper"]:
+            sure += f", median {first['median']:.3g}"
         place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * self.numbered
         finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
         made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
@@ -237,11 +246,9 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
     if outside.any():
         names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
         yield (
-            f"{names}: the log-odds are outside of their interval, and both are right. The interval says what they may "
-            "be at one value of the parameters. The log-odds average the probabilities over all these values first, "
-            "and the few values that explain the row best weigh most. Both part where one row tells much about the "
-            "parameters: where a word occurs again and again (burstiness), where a value lies far out, or where few "
-            "rows were learned."
+            f"{names}: the log-odds lie outside their interval, and both are right. The log-odds use probabilities "
+            "averaged over the parameters; the interval is of the log-odds at one value of the parameters. They differ "
+            "if a value is far from the learned values, if a word occurs many times, or if few rows were learned."
         )
     if np.isinf(size).any():
         yield (
@@ -251,12 +258,16 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with a class's probability and interval and, if different, the predicted class."""
+    """A sentence with a class's probability and interval and, if different, the predicted class.
+
+    A probability outside its interval is printed with the median.
+    """
     best = classes[proba.argmax()]
     shown = best if label is None else label
-    lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
+    lower, median, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "median", "upper"))
     p = float(proba[[*classes].index(shown)])
-    said = f"{one_line(shown, 60)}: probability {p:.3f} ({prob:.0%} interval: {lower:.3f} to {upper:.3f})."
+    middle = "" if lower <= p <= upper else f"median {median:.3f}, "
+    said = f"{one_line(shown, 60)}: probability {p:.3f} ({middle}{prob:.0%} interval: {lower:.3f} to {upper:.3f})."
     return said if shown == best else f"{said} The most probable class is {one_line(best, 60)} ({proba.max():.3f})."
 
 

@@ -23,7 +23,7 @@ from bayesnb.report.parts import (
     with_interval,
     written,
 )
-from bayesnb.report.questions import INTERVALS, Held, answer, ledger, section_of, shortened
+from bayesnb.report.questions import Held, answer, intervals, ledger, section_of, shortened
 from bayesnb.wording import Message, at_row
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def four_estimates(compared: Comparison) -> Section:
     }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
     plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
-    parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:1])]
-    never = {name: compared.never(name) for name in plug_ins[1:]}
+    parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:2])]
+    never = {name: compared.never(name) for name in plug_ins[2:]}
     parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
     return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows")
 
@@ -203,11 +203,13 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     predicted = clf.classes_[proba.argmax()]
     wrong = truth is not None and truth != predicted and truth in clf.classes_
     contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
-    said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
+    ends = clf.predict_interval(frame, prob)
+    said = answer(proba, ends, clf.classes_, predicted, prob)
     lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
-    return Section("", [next(ledger(contributions, "nats")), INTERVALS.format(prob=prob)], lead)
+    table, *notes = ledger(contributions, "nats")
+    return Section("", [table, intervals(prob, ends.attrs["given"]), *notes], lead)
 
 
 def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:

@@ -51,7 +51,7 @@ class Agreement:
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
         Class probabilities from draws ("sampled"), from the closed form ("predictive"), and from the plug-ins "map" and
-        "mean".
+        "mean". A plug-in that does not exist is missing.
     skipped : int
         Number of quantities not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
@@ -384,8 +384,10 @@ def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> 
     frame = pd.DataFrame({name: value.ravel() for name, value in answers.items()}, index=index)
     for estimate in estimates[1:]:
         frame[f"{estimate} - sampled"] = frame[estimate] - frame["sampled"]
-        other = answers[estimate].argmax(axis=1) != sampled.argmax(axis=1)
-        frame[f"{estimate} predicts another class"] = np.repeat(other, len(posterior.labels))
+        # Missing if the estimate does not exist or the row is impossible.
+        other = pd.Series(answers[estimate].argmax(axis=1) != sampled.argmax(axis=1), dtype="boolean")
+        other[np.isnan(answers[estimate]).any(axis=1)] = pd.NA
+        frame[f"{estimate} predicts another class"] = other.repeat(len(posterior.labels)).array
     return frame
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +141,7 @@ class Convergence:
         The smallest effective number of draws, for means ("bulk") and for quantiles ("tail").
     divergences : int
     worst : str
-        The variable with the largest r_hat.
+        The variable with the largest r_hat, or with the fewest effective draws if only these are too few.
     """
 
     r_hat: float
@@ -165,25 +165,32 @@ class Convergence:
         # A single constant parameter, such as a structural zero, has no r_hat, and max ignores it.
         with np.errstate(invalid="ignore", divide="ignore"):
             r_hat = {name: float(v.max()) for name, v in az.rhat(moving).items()}
-            ess = [float(v.min()) for kind in ("bulk", "tail") for v in az.ess(moving, method=kind).values()]
+            each = [az.ess(moving, method=kind) for kind in ("bulk", "tail")]
+            ess = {name: min(float(kind[name].min()) for kind in each) for name in moving}
         cells = sum(v.size for v in spread[list(moving)].values())
         sample_stats = tree["sample_stats"].dataset if "sample_stats" in tree else {}
         divergences = int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else 0
-        worst = max(r_hat, key=r_hat.__getitem__)
+        worst, fewest = max(r_hat, key=r_hat.__getitem__), min(ess, key=ess.__getitem__)
         by_chance = _by_chance(posterior.sizes["chain"], posterior.sizes["draw"], cells)
-        return cls(r_hat[worst], by_chance, min(ess), divergences, worst)
+        found = cls(r_hat[worst], by_chance, ess[fewest], divergences, worst)
+        return replace(found, worst=fewest) if found.mixed and ess[fewest] < ENOUGH else found
 
     @property
     def converged(self) -> bool:
         """True if r_hat ≤ max(1.01, ``by_chance``), ``ess`` ≥ 400 and there are no divergences."""
-        return self.r_hat <= max(1.01, self.by_chance) and self.ess >= ENOUGH and self.divergences == 0
+        return self.mixed and self.ess >= ENOUGH and self.divergences == 0
+
+    @property
+    def mixed(self) -> bool:
+        """True if r_hat ≤ max(1.01, ``by_chance``)."""
+        return self.r_hat <= max(1.01, self.by_chance)
 
     def __str__(self) -> str:
         allowed = max(1.01, self.by_chance)
         failed = [
-            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {allowed:.4f} allowed"
-            * (not self.r_hat <= allowed),
-            f"only {self.ess:.0f} effective draws, at least {ENOUGH} needed" * (self.ess < ENOUGH),
+            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {allowed:.4f} allowed" * (not self.mixed),
+            f"only {self.ess:.0f} effective draws{f' of {self.worst}' * self.mixed}, at least {ENOUGH} needed"
+            * (self.ess < ENOUGH),
             f"{self.divergences} divergence{'s' * (self.divergences != 1)}" * (self.divergences > 0),
         ]
         return "; ".join(filter(None, failed)) or (

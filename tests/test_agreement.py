@@ -6,6 +6,7 @@ closed form while the draws stay those of the true model, and the check must fin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from scipy.special import gammaln
 from xarray import DataTree
 
 from bayesnb import BayesianNB, Binned, Missing, datasets, families
+from bayesnb.chains import Convergence
 from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
 from bayesnb.families.multinomial import Multinomial
@@ -543,13 +545,24 @@ def chains(seed: int, shift: float) -> DataTree:
     return from_dict({"posterior": {"theta": theta}})
 
 
+def test_the_message_names_the_variable_with_too_few_effective_draws():
+    from arviz_base import from_dict
+
+    even, sticky = default_rng(0).normal(size=(2, 4, 1000))
+    # In each half of a chain, the small values follow each other, so only the tail has few effective draws.
+    halves = [half[np.argsort(half >= -1.6, kind="stable")] for half in sticky.reshape(8, 500)]
+    found = Convergence.of(from_dict({"posterior": {"even": even, "sticky": np.reshape(halves, (4, 1000))}}))
+    assert found.mixed
+    assert re.fullmatch(r"only \d+ effective draws of sticky, at least 400 needed", str(found))
+
+
 @pytest.mark.nuts
 def test_a_sampler_that_did_not_converge_warns_and_verify_refuses():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     with pytest.warns(UserWarning, match=r"NUTS did not converge: .*effective draws"):
         clf.sample_posterior(110, 4, "nuts", random_seed=0, tune=0)
-    with pytest.raises(agreement.ConvergenceError, match="draw or tune more"):
+    with pytest.raises(agreement.ConvergenceError, match=r"effective draws.*raise draws, which is 110 per"):
         clf.verify(X, draws=110, chains=4, random_seed=0, tune=0)
 
 

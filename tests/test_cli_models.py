@@ -122,7 +122,7 @@ def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done,
     assert repr(again.features["outlook"]) == repr(smooth)
 
 
-def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
+def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, capsys):
     path, X, y = penguins
     done("fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
     expected = BayesianNB().fit(X, y).predict_proba(X)
@@ -136,6 +136,9 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path):
         done("predict", tmp_path / "m.bayesnb", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year")
         == ""
     )
+    error = BayesianNB().fit(X, y).predict_interval(X).attrs["mcse"]
+    _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", path, "--interval")
+    assert f"the ends of the intervals come from draws, with a standard error of at most {error:.2g}" in said
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert kept.columns[:2].tolist() == ["year", "prediction"]
     assert kept.columns[-1] == "p_Gentoo_upper"

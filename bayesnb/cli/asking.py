@@ -91,7 +91,7 @@ def explain(
         table, *notes = ledger(contributions, unit)
         more = [CHANGED] if values and at is not None else []
         more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
-        legend = f"The entries sum to the total. {intervals(prob, ends.attrs['given'])}"
+        legend = f"The entries sum to the total. {intervals(prob, ends.attrs)}"
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     printing.print_answer(layout, said, contributions, sections)

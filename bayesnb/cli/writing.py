@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,8 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
+        errors = [0.0]
+        frames = _noted(frames, errors)
         if as_text:
             frames = (_rounded(frame, digits) for frame in frames)
         rows = _write(frames, output)
@@ -56,9 +58,18 @@ def predict(
             say(f"wrote {output}: {rows:,} rows")
             if (keys := [*filter(named_as_key, table.settings.drop)]) and not keep:
                 say(f"to copy a key of the rows: --keep {shlex.quote(keys[0])}")
+    if max(errors) > 0:
+        say(f"the ends of the intervals come from draws, with a standard error of at most {max(errors):.2g}")
     for sentence in counts.sentences():
         warn(sentence)
     return 0
+
+
+def _noted(frames: Iterable[pd.DataFrame], errors: list[float]) -> Iterator[pd.DataFrame]:
+    """Yield the frames, and append the largest Monte Carlo standard error of each to ``errors``."""
+    for frame in frames:
+        errors.append(frame.attrs.get("mcse", 0.0))
+        yield frame
 
 
 def _write(frames: Iterable[pd.DataFrame], output: str) -> int:

@@ -170,7 +170,10 @@ def predict_table(
         values |= {f"p_{label}_{end}": ends[label, end].to_numpy() for label in classifier.classes for end in ENDS}
     scored = {name: pd.Series(values[name], dtype=kind) for name, kind in columns}
     predictions = pd.DataFrame(kept | scored, copy=False)
-    return predictions if index_of(X) is None else predictions.set_index(index_of(X))
+    if index_of(X) is not None:
+        predictions = predictions.set_index(index_of(X))
+    predictions.attrs |= ends.attrs if interval else {}
+    return predictions
 
 
 def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str, Any]]:

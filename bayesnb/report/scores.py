@@ -209,7 +209,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
     table, *notes = ledger(contributions, "nats")
-    return Section("", [table, intervals(prob, ends.attrs["given"]), *notes], lead)
+    return Section("", [table, intervals(prob, ends.attrs), *notes], lead)
 
 
 def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:

@@ -227,7 +227,9 @@ def check(
             f"{sizes['chain'] * sizes['draw']} draws are too few for a verdict; ask for at least 400 in all"
         )
     if sampler != "exact" and not convergence.converged:
-        raise ConvergenceError(f"the chains did not converge ({convergence}): draw or tune more")
+        raise ConvergenceError(
+            f"the chains did not converge ({convergence}): raise draws, which is {sizes['draw']:,} per chain, or tune"
+        )
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)
     cuts = slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []

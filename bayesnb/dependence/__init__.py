@@ -1,8 +1,7 @@
 """Features that depend on each other given the class.
 
-Start with ``learning.learn``, which takes the posterior of naive Bayes and the learned rows. The result, a
-``learned.Dependence``, adds terms to naive Bayes and raises every term to a power. The modules ``pairs``, ``near``
-(similar rows), ``partitions``, ``label_trees``, ``joint`` (a joint Gaussian) and ``forests`` compute the terms.
-``columns`` counts rows in the cells that the terms use. ``exponents`` specifies the powers, ``likelihood`` and
-``posterior`` learn them, and ``scores`` averages class probabilities over them.
+``learning.learn`` takes the posterior of naive Bayes and the learned rows, and returns a ``learned.Dependence``:
+additional terms, and an exponent for every term. The modules ``pairs``, ``near``, ``partitions``, ``label_trees``,
+``joint`` and ``forests`` compute the terms. ``columns`` counts the rows. ``exponents`` specifies the exponents.
+``likelihood`` and ``posterior`` learn exponents, and ``scores`` averages class probabilities over them.
 """

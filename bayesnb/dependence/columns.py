@@ -1,7 +1,7 @@
 """Divide the columns of a model into cells, and count the rows in the cells.
 
-The cells are chosen once and then fixed. Columns of real numbers or of counts are cut into dyadic intervals. Bags of
-words, and counts with an exposure, have no cells.
+The cells are chosen once and then fixed. Columns of real numbers or of counts are cut into intervals. Bags of words,
+and counts with an exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ type Cut = Dyadic | tuple[Any, ...] | int
 
 
 def by_column(data: Data) -> Data:
-    """The data, with sparse matrices in CSC format for fast access to columns."""
+    """Convert sparse matrices to CSC format, for fast access to columns."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
@@ -67,9 +67,9 @@ MOST_COLUMNS = 200
 class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
-    ``features`` holds the feature of each column, and ``places`` holds the column's position in this feature. The array
-    ``terms`` holds the position of each column in ``posterior.pieces()``. ``cuts`` holds the intervals of a real
-    column, the levels of a categorical column, or the number 2 for a column of zeros and ones.
+    ``features`` holds the feature of each column, and ``places`` the position of the column in its feature. ``terms``
+    holds the position of each column in ``posterior.pieces()``. ``cuts`` holds the intervals of a real column, the
+    levels of a categorical column, or the number 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -79,9 +79,7 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """Choose each column's intervals or levels, given encoded rows. Each cut divides the rows of an interval into
-        halves of nearly equal weight.
-        """
+        """Choose each column's intervals or levels from encoded rows. Intervals are halved at weighted medians."""
         cuts = {
             (piece.feature, piece.column, term): cut
             for term, piece in enumerate(posterior.pieces())
@@ -103,7 +101,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """Each column's refinements; a real column's cells are halved ``depth`` times."""
+        """The refinements of each column; cells of real columns are halved ``depth`` times."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -119,7 +117,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """Convert the finest cells to the cells at ``depth``, by merging intervals of real columns."""
+        """Convert the finest cells to the cells at ``depth``."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -131,9 +129,7 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The rank of each row's interval or level in its column, (column, row); -1 if missing. Negating a real column
-        reverses the ranks.
-        """
+        """The rank of each row's interval or level in its column, (column, row); -1 if missing."""
         found = codes.copy()
         for k in np.flatnonzero(self.real):
             found[k] = np.where(codes[k] < 0, -1, np.searchsorted(self.cuts[k].paths, codes[k]))
@@ -150,17 +146,13 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``. If an interval of this depth is
-        missing, negating the column may fail to reverse the interval numbers.
-        """
+        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``."""
+        # If an interval is missing, negating the column may not reverse the numbers of its intervals.
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """Cell numbers at ``OFFSET_DEPTH``, as an array (row, column); -1 for missing cells.
-
-        Cells of different columns have different numbers.
-        """
+        """Cell numbers at ``OFFSET_DEPTH``, (row, column), unique across columns; -1 for missing cells."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -186,7 +178,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns. ``called`` holds the names of all pieces."""
+        """The names of the columns, selected from ``called``, the names of all pieces."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -220,9 +212,7 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The cells of one column; ``None`` if the column has fewer than two values, too many levels, or values that are
-    neither numbers nor levels.
-    """
+    """The cells of one column; ``None`` for a column without cells."""
     if not _stands_alone(piece, x) or _constant(each := column_of(x, piece.column), weight):
         return None
     if isinstance(x, Coded):
@@ -243,10 +233,11 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Indices (in ``posterior.pieces()``) of columns with no value, or one value equally probable in all classes.
-
-    In such a column, leaving a row out makes the value less probable only in the row's class, which reveals this class.
+    """Positions, in ``posterior.pieces()``, of columns with no value, or with one value equally probable in all
+    classes.
     """
+    # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
+    # would reveal the class.
     found, ready = [], by_column(data)
     for k, piece in enumerate(posterior.pieces()):
         x = ready[piece.feature]
@@ -260,8 +251,9 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Standardize real columns by means and standard deviations of the rows that define the cells. Columns with fewer
-    than two values are omitted. Values are clipped to the range from ``low`` to ``high`` of their column.
+    """Standardized real columns, by the means and standard deviations of the rows that define the cells.
+
+    Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high``.
     """
 
     columns: Array
@@ -313,9 +305,9 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells of the columns, and which cells to count.
 
-    ``pairs`` are the pairs of columns to count and, if ``forests`` is set, the possible edges of a forest. ``joint``
-    are the blocks of the joint term. If ``kernel`` is true, combinations of the cells of all columns are counted.
-    ``numbers`` standardizes the real columns that have slopes.
+    ``pairs`` are the pairs of columns to count. ``joint`` are the blocks of columns of the joint Gaussian. If
+    ``kernel`` is true, combinations of the cells of all columns are counted. If ``forests`` is set, ``pairs`` are the
+    possible edges of a forest. ``numbers`` standardizes the columns that have slopes.
     """
 
     grid: Grid
@@ -381,7 +373,7 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """Single columns whose cells are counted. Each column is paired with a dummy column of a single cell."""
+        """Single columns whose cells are counted, each as a pair with a dummy column of one cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
@@ -390,7 +382,7 @@ class Cells:
         return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """Count the rows in the cells. The model of ``posterior`` determines which columns are Gaussian."""
+        """Count the rows in the cells; ``posterior`` determines which columns are Gaussian."""
         shapes = self.grid.counted(data, labels, self.alone, DEPTH)
         pairs = self.grid.counted(data, labels, self.pairs, PAIR_DEPTH)
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
@@ -427,12 +419,10 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of rows in cells, and joint moments. The operator ``+`` pools the counts of two tables, and ``*``
-    discounts counts.
+    """Counts of rows in cells, and joint moments. The operator ``+`` pools counts, and ``*`` discounts them.
 
-    ``shapes`` holds counts of the cells of single columns. ``leaves`` holds counts of the nodes of partitions, and
-    ``stops`` holds counts of the nodes of trees. ``near`` holds the combinations of cells for the kernel. ``rows`` is
-    the total weight of the rows per class.
+    ``shapes`` are counts in the cells of single columns, ``leaves`` in the nodes of partitions, and ``stops`` in the
+    nodes of trees. ``near`` are counts of combinations of cells. ``rows`` is the total weight of the rows per class.
     """
 
     cells: Cells
@@ -480,9 +470,7 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if a count becomes clearly negative, because some
-        rows of ``other`` were never added.
-        """
+        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if rows of ``other`` were clearly never added."""
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
@@ -513,7 +501,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that forests may connect: all columns, or the columns with the largest log Bayes factors."""
+    """The columns that forests may connect; from many columns, those with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = grid.searched()

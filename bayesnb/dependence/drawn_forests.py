@@ -25,12 +25,10 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Posterior draws ``theta`` of the column parameters; forests are not stored, but drawn when needed.
+    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed, not stored.
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. For a categorical
-    column u whose parent in the forest has a known cell, the posterior mean of p(x_u | θ_u) replaces draws. Parameter
-    uncertainty already enters through draws of p(x_u | parent's cell). The mean of the density over draws is the
-    posterior predictive density.
+    The density of a row in a class is ∏_u p(x_u | θ_u) times the term of :meth:`Forests.drawn`. Averaged over draws,
+    the density is the posterior predictive density.
     """
 
     terms: TermSet
@@ -45,9 +43,7 @@ class DrawnForests:
     def log_joint(
         self, data: Data, n_rows: int, common: CommonDraws, given_row: bool = False, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class). The draws are conditioned on the data and, if
-        ``given_row`` is true, on the row.
-        """
+        """log p(c, x | θ) at every draw, (draw, row, class), given the data and, if ``given_row`` is true, the row."""
         posterior, theta = self.posterior, self.theta
         own, chosen = terms.predictive(posterior, data, n_rows), None
         if given_row:
@@ -56,6 +52,8 @@ class DrawnForests:
             joint = posterior.log_classes_at(theta, common, chosen)
         else:
             joint = np.repeat(theta.log_pi[:, None], n_rows, axis=1)
+        # A categorical column u whose parent has a known cell uses the posterior mean of p(x_u | θ_u). Draws of p(x_u |
+        # parent's cell) already contain the uncertainty of the parameters.
         replaced: dict[int, Array] = {}
         for i, drawn in enumerate(self.of_rows(data, n_rows, common, chosen)):
             joint[:, i] += drawn.edges.sum(-1) + drawn.gaps
@@ -85,10 +83,8 @@ class DrawnForests:
     ) -> None:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
-        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw
-        (forest and parameters). Columns are redrawn, parents before children. A cell drawn from the family of a column
-        is accepted with a probability proportional to p(cell | parent's cell) / p(cell). The function ``read`` encodes
-        drawn cells of a feature.
+        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw.
+        The function ``read`` encodes drawn cells of a feature.
         """
         if (forests := self.terms.forests) is None:
             return
@@ -109,6 +105,8 @@ class DrawnForests:
         while (at < n).any():
             depth += at < n
             at = np.take_along_axis(above, at, 1)
+        # Redraw columns, parents before children. A cell drawn from the family of a column is accepted with a
+        # probability proportional to p(cell | parent's cell) / p(cell).
         for level, v in product(range(1, n), range(n)):
             rows = np.flatnonzero(depth[:, v] == level)
             rows = rows[codes[rows, parents[rows, v]] >= 0]

@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    ``mean`` is ½ for shape terms, and for features that have a shape term. ``mean`` is 1 for features without shape
-    terms (naive Bayes), and forests. For the remaining terms, ``mean`` is 0. If ``sd`` has several values, the value
-    with the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
+    The mean is ½ for shape terms, and for features that have a shape term. The mean is 1 for other features (naive
+    Bayes) and for forests, and 0 for all other terms. If ``sd`` has several values, the value with the largest evidence
+    is used. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: the exponents w, one per term; then the deviations d, class by class.
+    """The order of the parameters: the exponents of all terms, then the deviations of each class.
 
-    ``own`` holds the positions of the covariates that have a deviation per class. The order of ``own`` is: terms with
-    an exponent per class, cells with offsets, numeric columns with slopes, and the constant.
+    ``own`` holds the positions of the covariates that have a deviation per class: terms with an exponent per class,
+    cells with offsets, numeric columns with slopes, and the constant, in this order.
     """
 
     terms: int
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Lay out ``groups`` of terms and, per class, ``cells`` offsets and ``numbers`` slopes.
+        """Make the layout for ``groups`` of terms, with ``cells`` offsets and ``numbers`` slopes per class.
 
         Raises
         ------
@@ -71,9 +71,10 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """Convert parameters (..., parameter) to exponents v (..., class, covariate). The covariates are, in this
-        order: terms, cells with offsets, numeric columns with slopes, and the constant. The constant has the value 1,
-        so its exponent is the offset b_c of class c.
+        """Convert parameters (..., parameter) to exponents v (..., class, covariate).
+
+        Covariates are ordered: terms, cells with offsets, numeric columns with slopes, and the constant 1. The exponent
+        of the constant is the offset of the class.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
@@ -114,9 +115,9 @@ class Layout:
 class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
-    w = 1 and b = 0 give naive Bayes. With two copies of a column, each copy gets the exponent ½. The exponents are
-    learned from the labels. The terms of a row are computed without the row. ``docs/theory/exponents.md`` has the
-    details and the sources.
+    The exponents w and the offsets b are learned from the labels. Naive Bayes has w = 1 and b = 0. With two copies of a
+    column, each copy gets the exponent ½. The terms of a learned row are computed without the row.
+    ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ class Exponents:
     shapes : bool
         Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or a tuple of such pairs. If ``pairs`` is not 0, all
-        Gaussian columns also form a joint Gaussian term, with a full covariance per class.
+        Largest number of pairs of columns that get a term, or the pairs themselves. Unless ``pairs`` is 0, all
+        Gaussian columns also have a joint Gaussian term, with a full covariance per class.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
         4,096 rows, because the term stores the cells of all rows.
@@ -139,9 +140,8 @@ class Exponents:
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
-        each class has a forest ("class"). A learned row with missing cells is counted for each pair of columns that are
-        both known in this row. The evidence is exact if each column with missing cells has at most one edge, and this
-        edge leads to a complete column. :func:`~bayesnb.checks.forests` bounds the error of the log evidence.
+        each class has a forest ("class"). If learned rows have missing cells, the evidence may be approximate;
+        :func:`~bayesnb.checks.forests` bounds the error.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.
@@ -151,24 +151,24 @@ class Exponents:
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
         With "class", each class c has an offset b_c. With "cell", each cell of each column also has an offset per
-        class. Cell offsets are omitted if they would outnumber the rows or exceed 1,000.
+        class. Cell offsets are omitted if there would be more than 1,000, or more than rows.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
-        As ``sd``, for the offsets of cells.
+        Like ``sd``, for the offsets of cells.
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
         Whether to average class probabilities over models of different flexibility, with weights from held-out rows
         (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned. A larger table is
-        sampled.
+        Largest number of rows from which exponents and the cells of real columns are learned. From a larger table, a
+        sample is used.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of draws, folds, partitions, trees and samples of rows. Random choices depend on the seed and the rows'
-        content.
+        Seed of draws, folds, partitions, trees and samples of rows. Random choices depend only on the seed and on the
+        content of the rows.
 
     Notes
     -----

@@ -1,19 +1,11 @@
-"""The exact average over all forest-shaped Bayesian networks, including naive Bayes. Network nodes are columns, divided
-into cells.
+"""The exact average over all forest-shaped Bayesian networks of columns (Meilă and Jaakkola 2006).
 
-The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
-cells of column u in one class, and m(uv) the Dirichlet evidence of the joint cells of columns u and v. A joint cell has
-concentration a/(K_u K_v). The sum over cells of v is a/K_u. The evidence of a forest T is a product over columns and
-edges. The sum over all rooted forests, with a prior proportional to β^roots, is a determinant (matrix-tree theorem).
+An edge of a forest connects two columns that depend on each other given the class. The forest without edges is naive
+Bayes. Columns are divided into cells, and the cell probabilities have Dirichlet priors. ``docs/theory/forests.md`` has
+the formulas.
 
-    p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
-    Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
-
-All other quantities are ratios of sums over forests (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
-
-A learned row with missing cells is counted in m(u) if column u is known, and in w_uv if u and v are known. The evidence
-is exact for a forest that can be directed so that no known cell has a missing parent. A cell whose parent is
-unavoidably missing follows the marginal distribution of its column. :attr:`Forests.log_gain_bounds` bounds the error.
+A learned row with missing cells is counted for each pair of columns that are both known.
+:attr:`Forests.log_gain_bounds` bounds the error of this approximation.
 """
 
 from __future__ import annotations
@@ -67,8 +59,8 @@ class DrawnTerm:
     """Draws of the forest term of one row.
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
-    of the same shape, is true if the cells of a column and its parent are known. ``edges``, of the same shape, is the
-    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the unknown edges.
+    of the same shape, is true if a column and its parent both have known cells. ``edges``, of the same shape, is the
+    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the other edges.
     """
 
     parents: Array
@@ -84,12 +76,12 @@ class DrawnTerm:
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of cell probabilities and of forests. Each class has its own forest, or, if ``shared`` is true, all
-    classes have the same forest.
+    """The posterior of cell probabilities and of forests.
 
-    ``counts`` holds counts of the cells of pairs of columns. ``alone`` holds cell counts of single columns, stored as
-    pairs with a one-cell dummy column. ``strength`` (a in the formulas) is the total concentration of the cells of a
-    pair. ``beta`` is the prior weight of each root; a larger ``beta`` means fewer edges.
+    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` holds counts
+    of the cells of pairs of columns, and ``alone`` of single columns (pairs with a dummy column of one cell).
+    ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the prior weight of each root;
+    a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -100,10 +92,7 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make forests from the counts ``pairs`` and ``alone``, after merging fine cells.
-
-        ``axes`` holds each column's sequence of refinements.
-        """
+        """Make forests from counts, after merging fine cells. ``axes`` holds the refinements of each column."""
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
         def coarse(fine: PairCounts, sizes: tuple[int, ...]) -> PairCounts:
@@ -117,7 +106,7 @@ class Forests:
         return cls(coarse(pairs, cells[:-1]), coarse(alone, cells), shared=shared).chosen()
 
     def chosen(self) -> Forests:
-        """A copy with the strength and β that maximize the evidence."""
+        """A copy with the ``strength`` and ``beta`` that maximize the evidence."""
         found = []
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
@@ -132,7 +121,7 @@ class Forests:
 
     @cached_property
     def log_w(self) -> Array:
-        """ln w_uv of each class, (class, column, column): the log Bayes factor of dependence between u and v."""
+        """The log Bayes factor of dependence for each pair of columns, (class, column, column)."""
         n_classes, n = len(self.counts.counts), len(self.counts.sizes)
         found = np.full((n_classes, n, n), -np.inf)
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -158,12 +147,9 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log evidence relative to naive Bayes, for each β. ``log_all``, (..., class), is the log sum over forests.
-
-        The normalizer of the prior is Σ_T β^roots, the sum over all rooted forests T. For F columns, the normalizer
-        equals β (β + F)^(F - 1).
-        """
+        """The log evidence relative to naive Bayes. ``log_all``, (..., class), is the log of the sum over forests."""
         n = len(self.counts.sizes)
+        # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
         return each[..., 0] if self.shared else each.sum(-1)
 
@@ -174,20 +160,9 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds on the exact log gain, with the missing cells of learned rows summed out. The bounds hold for rows of
-        weight 1.
+        """Bounds on the exact log gain, with the missing cells of learned rows summed out.
 
-        ``docs/theory/forests.md`` has the derivation. For a column v with parent u, let B be the rows with known u and
-        v, E the rows with known v only, and z a completion of u's missing cells. The exact evidence is the evidence in
-        :attr:`log_gain`, times the mean over completions of
-
-            ∏_v p(v_E | v_B, u_B, z_u) / p(v_E | v_B).
-
-        In B, n_y rows have u = y; n_yx of these rows also have v = x. In E, e_x rows have v = x, and e rows have other
-        values. In the numerator, each of the e_x rows has probability at most max_y (n_yx + e_x - 1 + a/(K_u K_v)) /
-        (n_y + e_x - 1 + a/K_u). The probability is largest if the other e_x - 1 rows come first, with u = y. Each of
-        the e_x rows has probability at least min_y (n_yx + a/(K_u K_v)) / (n_y + e + a/K_u). The sum over directed
-        forests, with edge weights times these bounds, bounds the exact sum.
+        The bounds hold for rows of weight 1. ``docs/theory/forests.md`` has the derivation.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -195,6 +170,9 @@ class Forests:
             alpha, above = cells + a / cells[0].size, cells.sum(2, keepdims=True) + a / cells.shape[1]
             only = np.maximum(self._known[v] - cells.sum(1), 0.0)
             most, rest = (each[:, None] for each in (np.maximum(only - 1, 0.0), only.sum(1, keepdims=True) - only))
+            # Rows in which v is known and its parent u is missing: bound the probability of each of these rows over the
+            # possible cells of u. The bound is largest if all other rows with the same cell of v come first and have
+            # the same cell of u. It is smallest if all rows with other cells of v come first.
             own = self._log_evidence(self._known[v]) - self._log_evidence(cells.sum(1))
             high[:, v, u] = (only * np.log((alpha + most) / (above + most)).max(1)).sum(1) - own
             low[:, v, u] = (only * np.log(alpha / (above + rest)).min(1)).sum(1) - own
@@ -208,16 +186,14 @@ class Forests:
 
     @property
     def log_naive(self) -> Array:
-        """ln P(naive Bayes | D) of each class, (class,): the probability of the forest without edges."""
+        """The log probability of the forest without edges (naive Bayes), (class,)."""
         return len(self.counts.sizes) * np.log(self.beta) - self._log_all
 
     @cached_property
     def edges(self) -> Array:
-        """P(edge uv | D), (class, column, column).
-
-        The sum over forests with the edge uv is w_uv times the sum for the graph in which uv is contracted. This
-        product keeps small probabilities accurate.
-        """
+        """The posterior probability of each edge, (class, column, column)."""
+        # The sum over forests with the edge uv is w_uv times the sum for the graph in which u and v are one node. This
+        # product keeps small probabilities accurate.
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
         for u, v in self.counts.pairs:
@@ -251,11 +227,10 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """:meth:`log_ratios` of each learned row for its own class, computed without the row itself. The result is
-        (row, column, column).
+        """Leave-one-out :meth:`log_ratios` of each learned row for its own class, (row, column, column).
 
-        ``counted``, (row, column), is true if the counts include the cell. If ``changes`` is true, the result is
-        ln(w_uv with the row / w_uv without the row).
+        ``counted``, (row, column), is true if the counts include the cell. If ``changes`` is true, return the change of
+        the log edge weights when the row is added.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -278,11 +253,9 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        If ``left`` is given, the term of a row's own class is computed without this row.
-
-        If a cell is missing (code -1), the probabilities are averaged over its possible codes, weighted by the codes'
-        frequencies in the class. If there are more than ``COMPLETIONS`` combinations of codes, the average covers only
-        the missing cells with the highest expected numbers of edges, and edges to other missing cells are ignored.
+        If ``left`` is given, the term of a row's own class is computed without this row. Missing cells (code -1) are
+        integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and their
+        edges are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -308,9 +281,7 @@ class Forests:
     def shares(self, codes: Array) -> Array:
         """Contributions of the edges to the term of each row, a symmetric array (row, class, column, column).
 
-        The contribution of an edge is ln r_uv times the probability of the edge given the row. The probability of an
-        edge is averaged over t from 0 to 1, with all ratios r_uv raised to the power t (the Aumann-Shapley value,
-        1974). If cells are missing, contributions are averaged over the completions of the row.
+        The contributions are Aumann-Shapley values (1974), averaged over the possible cells if cells are missing.
         """
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
@@ -351,15 +322,16 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """Draw ``draws`` forests per class, and return the parent of each column, (draw, class, column). The entry of a
-        root is the number of columns, because a root has no parent.
+        """Draw ``draws`` forests per class; return the parent of each column, (draw, class, column).
+
+        The parent of a root is stored as the number of columns.
         """
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """ln [p(x_v | parent's cell, θ) / p(x_v)] for the cells x_v of v, (row, cell). θ is drawn given a forest.
+        """Draws of ln [p(x_v | parent's cell, θ) / p(x_v)] for the cells x_v of column v, (row, cell).
 
         Rows with the same draw and class have the same θ.
         """
@@ -379,16 +351,11 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of the term of each row. Each draw has a forest, and probabilities of cells given this forest.
+        """Yield draws of the term of each row, from draws of forests and of cell probabilities.
 
-        For an edge u → v and a cell of u, p(cell of v | cell of u) has a Dirichlet posterior. The Dirichlet posterior
-        does not depend on other edges (Dawid and Lauritzen 1993). The term needs only the probability of the row's cell
-        in v. This probability has a Beta posterior. ``chosen``, (draw, row), holds a class for each draw and row. If
-        ``chosen`` is given, each draw is also conditioned on the row and on the row's class in ``chosen``. With
-        ``chosen``, the row's ratios (:meth:`log_ratios`) multiply the edge weights. With ``chosen``, the row's missing
-        cells are drawn, and the chosen class's Beta posteriors include the row. Averaged over draws, exp(drawn term)
-        equals exp(:meth:`term`), with or without ``chosen``. All rows use the same random numbers. If the row's cell at
-        either end of an edge is missing, the parameters of that edge are integrated out instead of drawn.
+        ``chosen``, (draw, row), holds a class for each draw and row. If ``chosen`` is given, the draws are also
+        conditioned on the row and on this class. Averaged over draws, exp(drawn term) equals exp(:meth:`term`). All
+        rows use the same random numbers.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
@@ -414,6 +381,8 @@ class Forests:
                 u, v = np.minimum(parents, n - 1), np.arange(n)
                 child = parents < n
                 known = child & (row[u] >= 0) & (row >= 0)
+                # The probabilities of the cells of v given the cell of u have a Dirichlet posterior, regardless of
+                # other edges (Dawid and Lauritzen 1993). So the probability of the row's cell has a Beta posterior.
                 alpha = seen[i][classes, u, v] + of_cell[u, v]
                 rest = np.maximum(above[i][classes, u, v] - seen[i][classes, u, v], 0.0) + (of_row - of_cell)[u, v]
                 rng = common.generator(2)
@@ -427,8 +396,9 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weights of the learned rows that equal each row, first in columns u and v, then in column u. Both arrays
-        (row, class, u, v) are 0 if the cell of u or v is missing.
+        """The weight of learned rows that equal each row in columns u and v, and in column u alone.
+
+        Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

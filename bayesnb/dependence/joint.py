@@ -1,9 +1,8 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-The likelihood of a row with missing cells is not conjugate. Columns are ordered by their numbers of missing cells, and
-divided into *blocks*. Each factor p(block | earlier blocks) has a Normal-Wishart posterior, from the rows that are
-complete in these blocks (Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7;
-``docs/theory/exponents.md``).
+Columns are ordered by their numbers of missing cells, and divided into *blocks*. Each factor p(block | earlier blocks)
+has a Normal-Wishart posterior, from the rows that are complete in these blocks. The factorization keeps the model
+conjugate with missing cells (Little and Rubin 2019, chapter 7; ``docs/theory/exponents.md``).
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
 
 
 def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """For each block, yield a pair: the columns of all earlier blocks, and the block's own columns."""
+    """For each block, yield the columns of all earlier blocks, and the columns of the block."""
     before: list[int] = []
     for block in of:
         yield before, block
@@ -63,9 +62,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """For each block, joint moments of its columns and all earlier columns, from rows that are complete in these
-    columns.
-    """
+    """For each block, joint moments of its columns and all earlier columns, from rows complete in these columns."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -76,7 +73,7 @@ def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
 
 @dataclass(frozen=True, eq=False)
 class JointTerm:
-    """ln p(all columns | c) - Σ_j ln p(column j | c): the contribution of the covariances of a class.
+    """The log density of the joint Gaussian, minus the sum of the log densities of its columns.
 
     Missing cells are integrated out of each factor.
     """
@@ -91,7 +88,7 @@ class JointTerm:
     def term(self, x: Array, left: Labels | None = None) -> Array:
         """The term of each row of ``x``, (row, class).
 
-        If the labels ``left`` are given, each row's term for its own class is computed without this row.
+        If the labels ``left`` are given, the term of a row's own class is computed without this row.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

@@ -34,15 +34,13 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class LabelTrees:
-    """Bagged classification trees on the cells of columns, grown until their leaves are pure.
+    """Bagged classification trees on the cells of columns (Breiman 1996, 2001), grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows (Breiman 1996), and each node tries some of the columns (Breiman 2001).
-    *Keys*, which are hashes of cells without labels, choose each tree's rows; hashes of cells and labels choose each
-    node's columns. Rows with equal cells are all used to grow a tree, or all omitted. The counts of nodes include all
-    rows.
+    Each tree is grown on a part of the rows, chosen by a hash of the cells of a row. Rows with equal cells are all in
+    this part, or all omitted. Node counts include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
-    :func:`keys_of_cells`. ``share`` is the fraction of the keys on which a tree is grown.
+    :func:`keys_of_cells`. ``share`` is the expected fraction of the rows on which a tree is grown.
     """
 
     columns: Array
@@ -56,10 +54,7 @@ class LabelTrees:
     def grown(
         cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
     ) -> LabelTrees:
-        """Grow ``n`` trees on ``codes``, (column, row).
-
-        Ties between cuts are broken by the row keys in ``order``. Keys in ``order`` also depend on labels.
-        """
+        """Grow ``n`` trees on ``codes``, (column, row)."""
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
         nodes = np.full((3, n, 1), -1, np.int32)
@@ -87,7 +82,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether every path ends, and the trees fit columns of these ``sizes`` (cells)."""
+        """Whether every path ends, and the trees fit columns with these numbers of cells."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -128,8 +123,9 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The key (hash) of each cell, uint64 (column, largest number of cells + 1). The last key of a column is the key of
-    a missing cell. Keys of constant columns are 0.
+    """The key (hash) of each cell, uint64 (column, largest number of cells + 1).
+
+    The last key of a column belongs to a missing cell. Keys of constant columns are 0.
     """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
@@ -159,14 +155,11 @@ def _sums(keys: Array, codes: Array) -> Array:
 class LabelTreeTerm:
     """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
 
-    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows. The strength of
-    the prior is ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of
-    the counts of a node, and P the evidence averaged over all prunings below the node: P = ½ e + ½ P_left P_right. A
-    node is pruned with posterior probability ½ e / P. The average over prunings is a sum over the nodes on a row's path
-    (context-tree weighting; Willems, Shtarkov and Tjalkens 1995). If a learned row has no value for a split, the row is
-    counted in the node of the split and in no child. If a new row has no value for a split, the children's predictions
-    are averaged, weighted by the counts of learned rows. A learned row is predicted only by trees grown without this
-    row.
+    The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
+    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior around the class
+    frequencies of all rows, worth ``STRENGTH`` rows. A learned row with a missing cell at a split stops at this split.
+    For a new row with a missing cell, the predictions of both children are averaged. A learned row is predicted only by
+    trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """

@@ -32,10 +32,9 @@ from bayesnb.wording import Cure
 class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
-    ``weight`` is the total weight of the rows that the exponents were learned from. ``older`` is True if rows were
-    learned or forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned
-    row from the stacking folds; ``None`` if the folds do not predict every row. Model files do not contain
-    ``held_out``.
+    ``weight`` is the total weight of the rows from which the exponents were learned. ``older`` is True if rows were
+    learned or forgotten since then. ``held_out``, (row, class), is log p(c | x) of each learned row, predicted from the
+    other stacking folds. ``held_out`` is ``None`` if the folds do not cover every row, and is not saved in model files.
     """
 
     terms: TermSet
@@ -64,15 +63,14 @@ class Dependence:
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """Select the classes at positions ``index``, in this order; -1 adds a class without rows."""
+        """Select classes by position; the position -1 adds a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned. For a model average, the rows hold the terms of all members.
-        Each row's terms are leave-one-out values.
+        """The rows from which the exponents were learned, with the leave-one-out terms of all members of an average.
 
         Raises
         ------
@@ -112,7 +110,7 @@ class Dependence:
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None = None,
         theta: Parameters | None = None, point: Literal["mode", "mean"] | None = None,
     ) -> Array:  # fmt: skip
-        """log p(c | x) of new rows as (row, class).
+        """log p(c | x) of new rows, (row, class).
 
         The default ``log_prior`` is log p(c | D). ``theta`` fixes the parameters of the columns; ``point`` fixes the
         exponents at their mode or mean. By default, parameters and exponents are integrated out.
@@ -164,12 +162,10 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Return three arrays: leave-one-out log p(class | row) with fixed exponents; the same with exponents learned
-        without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
+        """Leave-one-out log p(class | row), with and without the influence of the row on the exponents.
 
-        With the weights 1 / p(y_i | x_i, w), draws of the exponents represent the posterior without row i (importance
-        sampling, see Gelfand, Dey and Chang 1992). The weights of the members of a model average do not change, because
-        they were chosen on held-out rows.
+        Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
+        without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -181,6 +177,9 @@ class Dependence:
                 log_p += np.reshape(change, (-1, 1, 1))
                 log_p -= logsumexp(log_p, 0)
             held.append(logsumexp(log_p, -1, self.exponents.weights).T)
+            # Importance sampling (Gelfand, Dey and Chang 1992): with weights 1 / p(y_i | x_i, w), the draws represent
+            # the posterior without row i. The weights of the members do not change, because they were chosen on
+            # held-out rows.
             for points in self.exponents.members:
                 share = np.log(self.exponents.weights[points].sum()) - own[:, points]
                 log_p[..., points] += share - logsumexp(-own[:, points], -1, keepdims=True)
@@ -226,15 +225,15 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        In a model average, each draw comes from one member. Each draw's class probabilities are mixed with the class
-        frequencies (weight π₀, drawn), raised to ``power`` and normalized. Mixing allows for wrong labels; the class
-        frequencies do not estimate p(c | x). If, instead, a fraction π₀ of the draws were set to the class frequencies,
-        every interval with tail probabilities below π₀ would extend to these frequencies.
+        In a model average, each draw comes from one member. The class probabilities of the draw are mixed with the
+        class frequencies, raised to ``power`` and normalized.
         """
         exponents = self.dependence.exponents
         joint = self._log_joint_of_members(data, n_rows) + offset
         if not exponents.average:
             return joint
+        # The mixture allows for wrong labels. Setting a fraction of the draws to the class frequencies instead would
+        # extend every interval to these frequencies.
         log_p = np.log1p(-self.frequencies) + normalize(joint)
         log_share = log(self.frequencies) + normalize(self.log_pi[:, None] + offset)
         return tempered(np.logaddexp(log_p, log_share), exponents.power)
@@ -267,8 +266,7 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Replace infinite terms by 0, and return the terms and the log class priors.
 
-    If a row has a term -inf for a class, the row's log prior of this class becomes -inf. If every log prior of a row
-    would become -inf, the row keeps its log priors.
+    A term of -inf sets the row's log prior of the class to -inf, unless all classes would become impossible.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
@@ -289,12 +287,8 @@ def rows_left_out(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:  # fmt: skip
-    """Return a function that takes positions of rows and returns :class:`Rows`. The terms of each row are computed
-    without the row.
-
-    A weight is the number of times that a row was observed. Leave-one-out removes at most one observation of a row: a
-    weight of 2 becomes 1, and ½ becomes 0.
-    """
+    """Return a function that takes positions of rows and returns :class:`Rows` with leave-one-out terms."""
+    # A weight is a number of observations; leaving out removes at most one observation.
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = learned_under(posterior).only(()).log_left_out({}, left)
     silent = uninformative(posterior, data, labels.weight)
@@ -313,14 +307,11 @@ def rows_left_out(
 
 
 def learned_under(posterior: Posterior) -> Posterior:
-    """The posterior with the default class prior, under which exponents and offsets are learned.
-
-    Offsets that were learned under known class probabilities would make the predicted frequencies those of the labels
-    again.
-    """
+    """The posterior with the default class prior, under which exponents and offsets are learned."""
+    # Offsets learned under known class probabilities would restore the class frequencies of the labels.
     return posterior.with_class_prior(Dirichlet())
 
 
 def change_of_prior(posterior: Posterior) -> Array:
-    """The change of the log class probabilities from the default class prior to that of the posterior, (class,)."""
+    """The log class probabilities of the posterior minus those of the default class prior, (class,)."""
     return posterior.log_label - learned_under(posterior).log_label

@@ -45,8 +45,8 @@ def learn(
 ) -> Dependence:  # fmt: skip
     """Learn how the features depend on each other, from the labelled rows of ``posterior``.
 
-    With ``before``, earlier counts of all learned rows, ``data`` may be a sample of these rows. If the specification
-    needs the same terms as ``before``, rows are not counted again.
+    ``before`` is an earlier dependence that has counted all learned rows; ``data`` may then be a sample of these rows.
+    If the terms are the same as in ``before``, rows are not counted again.
 
     Raises
     ------
@@ -125,14 +125,9 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """The posterior of the exponents of each member of a model average. Without averaging, the only member learns
-        all exponents.
+        """The posterior of the exponents of each member of a model average; without averaging, of a single member.
 
-        Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (the exponents of
-        columns are 1) and the trees (the exponent of their term is 1). The member "weighted" learns the exponents of
-        columns and of their Pólya-tree terms (``shapes``). The linear member learns only slopes and offsets. The last
-        member learns all exponents except the exponent of the trees. The search starts from ``before``: terms and
-        members learned from more rows.
+        The search starts from ``before``: terms and members learned from more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()
@@ -174,6 +169,8 @@ class _Learning:
         each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
         points = np.zeros((3, layout.size))
         points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
+        # Three members have fixed exponents: the class frequencies (all exponents are 0), naive Bayes (exponents of
+        # columns are 1) and the trees (the exponent of their term is 1).
         shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
         found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted, **({TREES: of_trees} if trees else {})}
         return {name: member.within(layout) for name, member in (found_members | linear | {ALL: every}).items()}
@@ -181,9 +178,7 @@ class _Learning:
     def held_out(self, before: Members) -> HeldOutRows:
         """Predict held-out rows by each member of a model average.
 
-        For each fold, everything except the trees is learned again from the other folds. Rows are assigned to folds
-        class by class; copies of a row may be in different folds. Rows that differ only in column names, level names or
-        signs share a fold.
+        In each fold, everything except the trees is learned again from the other folds.
         """
         posterior, order, few = learned_under(self.posterior), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
@@ -234,8 +229,9 @@ class HeldOutRows:
     fold: Array
 
     def predicted(self, n: int) -> Array | None:
-        """log p(c | x) of all n rows under the model average, (row, class). For each row, the members and their weights
-        are learned without the row's fold. ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
+        """Out-of-fold log p(c | x) of all n rows under the model average, (row, class).
+
+        ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
         """
         folds = int(self.fold.max()) + 1
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
@@ -266,11 +262,10 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Find the posterior mode of the members' weights, then of the weighted mean's power.
+    """The posterior mode of the weights of the members, and of the power of their weighted mean (stacking).
 
-    The class probabilities of a held-out row are the weighted mean Σ_m π_m p_m. The weights π have a Dirichlet prior
-    (Yao et al. 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010). The weighted
-    mean is raised to a power. The log power has the prior Normal(0, 0.3).
+    The weights have a Dirichlet prior (Yao et al. 2018). The weighted mean is raised to a power, because means of
+    calibrated probabilities are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
@@ -295,7 +290,7 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """Estimate the weights of the members by EM, from the log probabilities (row,) of the labels."""
+    """Estimate the weights of the members by EM, from the log probabilities of the labels under each member."""
     prior = np.array([PRIOR[name] for name in log_p])
     each, pi = np.stack([*log_p.values()], axis=-1), prior / prior.sum()
     # Relative to the best member of each row, so that no sum underflows.

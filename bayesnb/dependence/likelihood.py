@@ -1,10 +1,10 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
-The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct). In this formula, s_ct is term t of the row under class c, o_c is
-the log class probability, and v_ct is the exponent of the term. Either all classes share the exponent, v_ct = w_t, or
-each class has a deviation, v_ct = w_t + d_ct. Further covariates have the same value for all classes: indicators of
-cells (with offsets b_ck), standardized numbers (slopes), and the constant 1 (offsets b_c). The model is multinomial
-logistic regression with covariates that differ by class (McFadden 1974). The log-likelihood is concave.
+The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
+is concave. It is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where o_c is the log class probability, s_ct is term t of the
+row under class c, and v_ct is the exponent of the term. Exponents are shared by the classes, v_ct = w_t, or have a
+deviation per class, v_ct = w_t + d_ct. Other covariates have the same value for all classes, and a coefficient per
+class: indicators of cells, standardized numbers, and the constant 1.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
@@ -23,7 +23,7 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Covariates that have the same value for all classes. Each covariate has one parameter per class.
+    """Covariates that have the same value, and separate parameters, for all classes.
 
     ``cells``, (row, column), holds positions in the list of all cells that have offsets; -1 if the cell is missing.
     ``numbers``, (row, number), are standardized; 0 if missing.
@@ -36,7 +36,7 @@ class Alike:
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
-        """Return the covariates as a matrix (row, width): first indicators of the cells, then the numbers."""
+        """The covariates as a matrix (row, width): first indicators of the cells, then the numbers."""
         rows, n = len(self.cells), width - self.numbers.shape[1]
         found = np.zeros((rows, n + 1))  # the last column collects missing cells
         if n:
@@ -81,7 +81,7 @@ NUMBERS = 2**18
 
 
 def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
-    """The scores o + Σ_t v_t s_t + Σ_k b_k z_k, (class, row, draw). ``v`` is a result of :meth:`Layout.exponents`."""
+    """The log class probabilities up to a constant, (class, row, draw); ``v`` is from :meth:`Layout.exponents`."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     inside = alike.matrix(v.shape[-1] - n - 1) if alike is not None else None
     for c, joint in enumerate(found):
@@ -126,22 +126,15 @@ FEW_CLASSES = 3
 
 
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
-    """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
-
-    Let p_c be the class probabilities of a row, and m = Σ_c p_c s_c. A row adds its weight times each of these terms:
-
-    * gradient in v_c: (1[y = c] - p_c) s_c,
-    * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
-    * information of (w, d_c): p_c (s_c - m) s_cᵀ,
-    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ.
-
-    The information is minus the Hessian.
-    """
+    """The log-likelihood, its gradient (parameter,) and its information (parameter, parameter): minus the Hessian."""
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
     slope = np.zeros((n_classes, layout.width))
     shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
     apart = np.zeros((n_classes, len(own), n_classes, len(own)))
+    # Let p_c be the class probabilities of a row, s_c its terms, and m = Σ_c p_c s_c. The gradient in v_c is (1[y = c]
+    # - p_c) s_c. The information of (w, w) is Σ_c p_c (s_c - m)(s_c - m)ᵀ, of (w, d_c) p_c (s_c - m) s_cᵀ, and of (d_c,
+    # d_k) p_c (1[c = k] - p_k) s_c s_kᵀ. The row's weight multiplies all of them.
     for rows in source():
         log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
@@ -166,9 +159,10 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the information (minus the Hessian) of a block of rows, computed by sums over classes (see
-    :func:`derivatives`). For shared exponents w and deviations d, block (w, w) is added in place to ``shared``, block
-    (w, d) to ``mixed``, and block (d, d) to ``apart``.
+    """Add the information of a block of rows in place, computed by sums over classes.
+
+    Block (w, w) of the shared exponents is added to ``shared``, block (w, d) to ``mixed``, and block (d, d) of the
+    deviations to ``apart``.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -197,16 +191,14 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add to ``apart`` the information about the deviations d; each covariate must be equal for all classes. ``both``,
-    (class, class, row), is the weight times p_c p_k, possibly averaged over parameters.
+    """Add to ``apart`` the information about the deviations, for covariates that are equal for all classes.
 
-    Each pair of classes adds a matrix, Σ p_c p_k z zᵀ, to its two diagonal blocks, and subtracts this matrix from its
-    two other blocks. In each pair's matrix, entry (i, j ≥ i) is the sum of ``both`` z_i z_j. Most covariates are
-    indicators, so the sum skips rows in which covariate i is 0.
+    ``both``, (class, class, row), is the weight times p_c p_k, possibly averaged over parameters.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
     pairs, found = np.ascontiguousarray(both[first, second].T), np.zeros((*both.shape[:2], width, width))
+    # Most covariates are indicators, so the sums skip rows in which covariate i is 0.
     for i, z in enumerate(alike.T):
         some = np.flatnonzero(z)
         row = pairs[some].T @ (alike[some, i:] * z[some, None])
@@ -220,16 +212,15 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
 def information_by_pairs(
     terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Like :func:`_information_by_classes`, but computed by sums over pairs of classes. ``both``, (class, class, row),
-    is the weight times p_c p_k, or its mean over parameters.
+    """Like :func:`_information_by_classes`, but computed by sums over pairs of classes.
 
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For shared exponents, z_c - z_k
-    is s_c - s_k. For the deviations, z_c - z_k holds the covariates of class c (block d_c) and the negated covariates
-    of class k (block d_k).
+    ``both``, (class, class, row), is the weight times p_c p_k, or its mean over parameters.
     """
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)
     at_c, at_k = (np.append(n + start + np.arange(n_own), last) if n_own else slice(n, None) for start in (0, n_own))
+    # The covariance of covariates z_c under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For deviations, z_c - z_k
+    # holds the covariates of class c in block d_c, and minus those of class k in block d_k.
     for c in range(len(both)):
         for k in range(c + 1, len(both)):
             s_c, s_k = terms[:, c], terms[:, k]

@@ -76,10 +76,9 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns. A real column adds the squared difference of two rows' ranks, which
-    are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds
-    its mean contribution over pairs of rows. For a learned row x_i, both sums over j omit K(x_i, x_i). The width h and
-    the strength a minimize the leave-one-out log loss of the learned rows.
+    The squared distance d² is a sum over columns. A real column adds the squared difference of ranks, scaled to
+    variance 1. A categorical column adds 2 if the levels differ. A column with a missing cell adds its mean over pairs
+    of rows. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
@@ -102,7 +101,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h² and the strength that minimize the leave-one-out log loss."""
+        """The number of halvings of h², and the strength a, that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = self._distances(self.counts.cells[cut].T)
@@ -122,13 +121,11 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column): the Aumann-Shapley value (1974).
-
-        Multiply every d² by t (0 ≤ t ≤ 1). The derivative of ln p(c | x) in t is a sum over columns. A column's
-        contribution is its summand of the derivative, integrated over t from 0 to 1.
-        """
+        """The Aumann-Shapley value (1974) of each column's contribution to the term, (row, class, column)."""
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
+        # Multiply every squared distance by t. The derivative of the term in t is a sum over columns; each column gets
+        # its summand, integrated over t from 0 to 1.
         at, of = np.polynomial.legendre.leggauss(12)
         for cut in self._blocks(codes.shape[1]):
             by_column = np.stack([self._distances(codes[:, cut], [k]) for k in range(len(codes))]) * 2.0**halvings
@@ -164,12 +161,9 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² from each row to each learned combination of cells, divided by the mean d² over pairs of rows.
-
-        In each column, let z and z' be the positions of the two cells; a missing cell has the position 0. Let k be 1 if
-        the first cell is known and 0 otherwise; define k' likewise for the second cell. A column adds k k' (z - z')² +
-        (1 - k k') e to d², where e is the mean of (z - z')².
-        """
+        """½ d² from each row to each learned combination of cells, divided by the mean d² over pairs of rows."""
+        # A pair of known cells adds (z - z')²; a pair with a missing cell adds the mean of (z - z')². The positions z
+        # of missing cells are 0, so the sum is a product of matrices.
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:
             z, expected = self.scales[k]
@@ -189,7 +183,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column: the positions of cells, (cell, dimension), and the mean squared distance d² between rows."""
+        """For each column: the positions of cells, (cell, dimension), and the mean squared distance between rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

@@ -22,7 +22,7 @@ from bayesnb.statistics.statistic import Labels, Statistic
 class Axis:
     """A column's sequence of refinements, from a single cell to its finest cells.
 
-    Every cell is cut into ``arity`` cells, ``steps`` times. For a real column, ``arity`` is 2. A categorical column is
+    Every cell is cut into ``arity`` cells, ``steps`` times. A real column is halved repeatedly. A categorical column is
     cut into all levels in one step.
     """
 
@@ -34,14 +34,14 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Sum ``counts`` in each cell produced by ``steps`` refinements."""
+        """Sum ``counts`` in each cell of the first ``steps`` refinements."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, its coarse cell after ``steps`` refinements."""
+        """For each finest cell, the cell that contains it after ``steps`` refinements."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -53,7 +53,7 @@ ROWS_OF_PRIOR = 4.0
 class PairCounts(Statistic):
     """Weight of the rows in each pair of cells, per class.
 
-    ``counts``, (class, cell), concatenates the counts of the pairs of columns; within a pair, the cell of the second
+    ``counts``, (class, cell), concatenates the tables of all pairs of columns; in each table, the cell of the second
     column varies fastest. ``sizes`` holds the number of cells of each column.
     """
 
@@ -83,16 +83,11 @@ class PairCounts(Statistic):
     def log_bayes_factors(self, by_class: bool = False) -> Array:
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-        Under dependence, the cells of a pair have a Dirichlet prior in each class. The prior mean of a pair of cells is
-        the product of their frequencies, and the strength of the prior is ``ROWS_OF_PRIOR`` rows. Under independence,
-        each margin has the Dirichlet prior that follows from the prior of the cells. The evidences of dependence and of
-        independence are exact (Heckerman, Geiger and Chickering 1995, section 3).
-
-        If ``by_class`` is true, the prior mean uses the frequencies in the class. With pooled frequencies, a difference
-        between classes would count as dependence. With ``by_class``, the prior strength equals the number of pairs of
-        cells. The Bayes factor is divided by its approximate mean over all permutations of one column within each
-        class. For columns of K and L cells, the mean Bayes factor of one class over all permutations is nearly exp((1 -
-        1/K)(1 - 1/L)/2). Good (1976) and Canfield and McKay (2010) treat the case of equal margins.
+        The Bayes factor is the ratio of exact Dirichlet evidences, of joint cells and of independent cells (Heckerman,
+        Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is worth
+        ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the frequencies are those of the class, and the prior is worth
+        one row per pair of cells. The Bayes factor is then divided by its approximate mean over permutations of one
+        column within classes.
         """
 
         def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -122,7 +117,7 @@ class PairCounts(Statistic):
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Positions of each shape in ``shapes``."""
+    """The positions at which each value of ``shapes`` occurs."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -161,7 +156,7 @@ class CellTerm(ABC):
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """For each learned row, the leave-one-out term of its class, (row,).
+        """The leave-one-out term of each learned row for its class, (row,).
 
         ``a`` and ``b`` hold the row's cells in the two columns.
         """
@@ -176,7 +171,7 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    Leaving out a row does not change pooled frequencies. ``counts`` has the axes (class, cell, column).
+    These pooled frequencies are not changed if a row is left out. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree
@@ -211,20 +206,12 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    Cells of the two columns are refined alternately. When one column is refined, the frequency of a finer cell within
-    its parent cell is estimated separately for each cell of the other column. Estimates from few rows are shrunk
-    towards estimates from coarser cells of the other column, and ultimately from the whole class:
-
-        θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
-
-    where A' is the finer cell within A, B_l the cell of the other column after l refinements, and q the frequency of A'
-    within A over all classes. Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing,
-    see MacKay and Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. Either column can be
-    refined first, and p(a, b | c) is averaged over these two orders. Subtracting a row's weight from each count n
-    leaves the row out exactly. Leaving out a row does not change the frequencies q.
+    The cells of the two columns are refined alternately (:func:`refinements`). Frequencies in finer cells are shrunk
+    towards frequencies in coarser cells by a hierarchical Dirichlet prior (MacKay and Bauman Peto 1995). The joint
+    probability p(a, b | c) is averaged over both orders of the columns.
 
     ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
-    holds the counts of all classes together, for q. ``strength`` is s, in rows.
+    holds the counts of all classes together. ``strength`` is the number of rows that the prior is worth.
     """
 
     counts: Array
@@ -301,12 +288,15 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The term, summed over refinements. ``finer`` refines one column: each new cell gets its parent's value."""
+        """The term, summed over refinements; ``finer`` copies the value of each cell to its finer cells."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
                 # The other column is not yet refined, so the estimate is the margin.
                 continue
+            # Let A' be a finer cell within A, B_l the cell of the other column after l refinements, and q the frequency
+            # of A' within A over all classes. The frequency of A' is (n(A') + r q) / (n(A) + r) in the margin, and θ_l
+            # = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s) in B_l.
             each = [(n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
                     for l in range(context + 1)]  # noqa: E741  # fmt: skip
             (outer, inner), *later = each
@@ -333,7 +323,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
-    """The tables of pairs."""
+    """The table of each pair."""
     found = dict[int, Array]()
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
@@ -348,9 +338,10 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order in which two columns are refined. Each tuple begins with True if the step refines the first column,
-    otherwise with False. The second entry counts the earlier refinements of the step's column, the third those of the
-    other column.
+    """The steps in which two columns are refined.
+
+    Each step is a tuple: whether the first column is refined, and the numbers of earlier refinements of the refined
+    column and of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -29,11 +29,11 @@ request has few rows.
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Binary trees. In one tree, all nodes of the same depth use the same split.
+    """Random binary trees in which all nodes of the same depth use the same split.
 
-    ``columns`` and ``cells`` (partition, step) hold the column and the interval or level of each split. A row goes
-    right if its value lies in or above the split's interval, or equals the split's level. A row stops at a split whose
-    column is missing in the row. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
+    ``columns`` and ``cells``, (partition, step), hold the column and the interval or level of each split. A row goes
+    right if its value equals the level, or lies in the interval or above. A row with a missing value stops at the
+    split. The children of node k are the nodes 2k and 2k + 1.
     """
 
     columns: Array
@@ -41,12 +41,7 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions. ``codes``, (column, row), are the cells of the rows. Labels are not used.
-
-        Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Splits on columns with fewer missing cells come first, because a row stops at a split if its value in that
-        column is missing.
-        """
+        """Draw ``n`` partitions from the cells of the rows, ``codes`` (column, row), without labels."""
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
         seeds = _seeds(real, codes, weight, order)
@@ -94,11 +89,7 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds that depend only on the content of the columns. Each seed begins with the sum of the hash keys of the
-    column's distinct known cells. If two columns divide the rows into the same groups, their seeds have the same first
-    number. A real column gets a second number, from its cells' order, if another column has the same first number.
-    Columns with equal seeds differ only in names or direction (x or -x).
-    """
+    """Seeds that depend only on the content of the columns, not on names or direction (x or -x)."""
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
     return [
@@ -115,9 +106,8 @@ def _total(keys: Array, codes: Array) -> int:
 class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
 
-    At each node, the probability that a row of a class goes right has a Beta prior. The prior mean is the pooled
-    frequency of all classes; the strength of the prior is ``STRENGTH`` rows. Leave-one-out subtracts a row's weight
-    from its class's counts along the row's path. Leaving out a row does not change the pooled frequencies.
+    At each node, the probability of going right has a Beta prior per class. The prior mean is the frequency over all
+    classes, and the prior is worth ``STRENGTH`` rows.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -175,7 +165,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
 
-        With labels in ``left``, each row is excluded from the term of its own class.
+        If the labels ``left`` are given, the term of a row's own class is computed without this row.
         """
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)

@@ -1,7 +1,7 @@
 """The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
 
-The likelihood is log-concave and each parameter has an independent Normal prior, so the posterior is proper and
-log-concave for every table.
+The posterior is proper and log-concave for every table, because the likelihood is log-concave and the priors are
+Normal.
 """
 
 from __future__ import annotations
@@ -55,10 +55,9 @@ origin. In 2,089 trials on twelve tables, the rule ended no search that had the 
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal approximation around the mode, with precision L Lᵀ. The log evidence is from Laplace's method (MacKay
-    2003, chapter 27).
+    """The Laplace approximation: a Normal around the mode, and the log evidence (MacKay 2003, chapter 27).
 
-    ``factor`` is the Cholesky factor L.
+    ``factor`` is the Cholesky factor L of the precision L Lᵀ.
     """
 
     mode: Array
@@ -93,11 +92,11 @@ def laplace(
     source: Source, layout: Layout, mean: Array, sd: Array, start: Array, enough: float = MODE, better: float = -np.inf,
     here: tuple[float, Array, Array] | None = None,
 ) -> Laplace:  # fmt: skip
-    """The mode of the posterior under Normal(mean, sd) priors, and the curvature at the mode.
+    """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
 
-    The length of each step is the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5). The search ends if the predicted
-    increase of the log posterior is below ``enough`` / 2 nats. The search also ends if the log evidence is very
-    unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if known.
+    The search ends when the log posterior is at most about ``enough`` / 2 nats below its maximum. The search also ends
+    if the log evidence is very unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if
+    known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -140,25 +139,17 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Return draws of the parameters from the posterior, and the error of the Laplace approximation.
+    """Draws of the parameters from the posterior, and the error of the Laplace approximation.
 
-    The draws are (draw, parameter). Draws of the approximating Normal come in pairs, z and -z, whose errors nearly
-    cancel (antithetic variates, Hammersley and Morton 1956). Let r be the log density of the posterior minus that of
-    the approximating Normal. If the Laplace approximation is poor (standard deviation of r above ``EXACT``), elliptical
-    slice sampling replaces all draws (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014). Each chain
-    starts at the mode or at a draw of the approximating Normal. The starting points are chosen at random, with weights
-    exp(r).
-
-    The first round of ``TURNS`` steps uses all rows. After each round, rows whose label is certain in all chains are
-    omitted from the next round (:func:`_uncertain`). Rows whose label is certain add nearly 0 to the log likelihood.
-    All rounds are repeated with all rows if the omitted rows' final log likelihood varies across chains by more than
-    ``EXACT`` nats (standard deviation).
+    If the Laplace approximation is good (error at most ``EXACT``), the draws are antithetic pairs from the
+    approximating Normal (Hammersley and Morton 1956). Otherwise, all draws are made by elliptical slice sampling
+    (Murray, Adams and MacKay 2010; Nishihara, Murray and Adams 2014).
 
     Returns
     -------
-    array (draw, parameter) float
-        The standard deviation of r over the draws of the approximating Normal, in nats: 0 if the Laplace approximation
-        is exact.
+    array (draw, parameter)
+    float
+        The error, in nats: the standard deviation of the log ratio of the posterior to the approximating Normal.
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
@@ -169,6 +160,7 @@ def draws(
     off = float(heights[:n].std())
     if off <= EXACT:
         return found.at(z[:n]), off
+    # Chains start at the mode or at draws of the Normal, in proportion to posterior over Normal density.
     likely = np.exp(heights - heights.max())
     z = z[rng.choice(len(z), n, p=likely / likely.sum())]
     # Chains are independent, so many rows are passed by groups of chains.
@@ -178,9 +170,7 @@ def draws(
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """The log density of the posterior minus that of the Laplace approximation, up to a constant, at points with
-    coordinates z.
-    """
+    """The log density of the posterior minus that of the Laplace approximation, up to a constant."""
 
     layout: Layout
     mean: Array
@@ -192,6 +182,8 @@ class _Ratio:
 
 
 def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
+    # After each round, rows whose label is certain in all chains are omitted. All rounds are repeated with all rows if
+    # the log likelihood of the omitted rows varies by more than ``EXACT``.
     rows, missed = source, 0.0
     for _ in range(ROUNDS):
         z, height = _moved(ratio, rows, z, rng)
@@ -217,8 +209,9 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """Return the log likelihoods (draw,) at all points, and rows whose label is uncertain at some point. If keeping the
-    uncertain rows takes too much memory, return ``source`` (all rows).
+    """The log likelihoods at all points, (draw,), and the rows whose label is uncertain at some point.
+
+    If the uncertain rows take too much memory, return ``source`` (all rows).
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
@@ -231,11 +224,7 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 
 
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
-    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and the value of :class:`_Ratio` at
-    these points.
-
-    A step moves along the ellipse z cos(angle) + v sin(angle), with v standard Normal.
-    """
+    """Move chains by ``TURNS`` steps of elliptical slice sampling; return their points and :class:`_Ratio` values."""
     mode = ratio.found.mode
 
     def linear(z: Array) -> list[Array]:
@@ -274,13 +263,14 @@ class LearnedExponents:
     """The posterior of the exponents given the labels.
 
     ``names`` and ``groups`` are the names and groups of the learned terms. ``scales`` holds the prior standard
-    deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``),
-    or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see :func:`draws`).
-    ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents. ``average`` holds the weights of the
-    members of a model average. The first member predicts the class frequencies: its exponents (first row of ``points``)
-    are all 0. ``posterior`` and the last rows of ``points`` belong to the member that learns all terms. Averaged
-    probabilities are raised to ``power``. ``spreads`` holds each member's Normal distribution, for averaging
-    probabilities.
+    deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters, or ``None`` for fixed
+    exponents. ``learned`` is the layout of these parameters. ``off`` is the error of the Laplace approximation, in nats
+    (see :func:`draws`). ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents.
+
+    ``average`` holds the weights of the members of a model average. The first member predicts the class frequencies;
+    its exponents are all 0. The last member learns all terms; ``posterior`` is the posterior of this member. The rows
+    of ``points`` are in the order of the members. Averaged probabilities are raised to ``power``. ``spreads`` holds the
+    Normal distribution of each member.
     """
 
     spec: Exponents
@@ -308,7 +298,7 @@ class LearnedExponents:
         return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
 
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
-        """Whether the exponents match ``groups``, ``offsets`` (a number of cells), ``trees`` and ``numbers``."""
+        """Whether the exponents match these groups, and these numbers of cells with offsets and of numeric columns."""
         layout = every = Layout.of(groups, n_classes, offsets)
         if self.spec.average:
             every = layout.wider(trees, numbers)
@@ -349,9 +339,10 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point for the parameters of ``layout``, near the learned mode. The result is (parameter,).
-        ``places`` (term,) holds the position of each term of ``layout`` in the learned layout. New terms have the
-        position -1 and start at ``mean``. ``alike`` is True if both layouts have the same cells.
+        """A starting point for the parameters of ``layout``, (parameter,), near the learned mode.
+
+        ``places``, (term,), holds the position of each term in the learned layout. A new term has the position -1 and
+        starts at ``mean``. ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -361,10 +352,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The starting mean and precision matrix of the search for a variational Gaussian over ``layout``.
-
-        Parameters that are also in the learned layout start at their learned values.
-        """
+        """The starting mean and precision matrix for :func:`~bayesnb.dependence.scores.nearest` over ``layout``."""
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
@@ -399,7 +387,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """Each averaged model's slice of ``points``; without an average, one slice of all points."""
+        """The slice of ``points`` that belongs to each member; without an average, a single slice."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -417,12 +405,12 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight of the class frequencies, (draw, 1, 1), if exponents were learned from ``rows`` rows."""
+        """Draws of the weight of the class frequencies, (draw, 1, 1). ``rows`` is the weight of the learned rows."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 
     def drawn(self, rng: Generator, n: int) -> Array:
-        """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws."""
+        """Draws of the parameters, (draw, parameter): from the Normal, or resampled from the kept draws."""
         if self.by_draws:
             weights = np.where(np.arange(len(self.weights)) < bool(self.average), 0.0, self.weights)
             return self.points[rng.choice(len(self.points), n, p=weights / weights.sum())]
@@ -477,8 +465,8 @@ class LearnedExponents:
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
 
-        The Bayes factor is the prior density divided by the posterior density at the prior mean (the Savage-Dickey
-        ratio, Dickey 1971). A positive log Bayes factor favours an exponent that differs from the prior mean.
+        A positive log Bayes factor favours an exponent that differs from the prior mean. The Bayes factor is the
+        Savage-Dickey ratio (Dickey 1971): prior density over posterior density at the prior mean.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -511,11 +499,10 @@ def learn_exponents(
 ) -> LearnedExponents:  # fmt: skip
     """The posterior of the exponents under the priors of a specification.
 
-    Each call of ``source`` returns all blocks of :class:`Rows`. The terms of a row are computed without that row.
-    ``sample`` is a random sample of the rows, to choose standard deviations and a starting point. ``before`` is a
-    triple: a posterior learned from more rows, each term's position in that posterior (-1 if new), and whether both
-    posteriors have the same cells. With ``before``, prior standard deviations are chosen with a quadratic approximation
-    of the log likelihood, and no draws are kept.
+    Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
+    of the rows, to choose prior standard deviations and a starting point. ``before`` is a triple: a posterior learned
+    from more rows, the position of each term in that posterior (-1 if new), and whether both have the same cells. If
+    ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
 
     Raises
     ------

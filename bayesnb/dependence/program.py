@@ -23,13 +23,14 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """A PyMC model of the exponents, with the prior in ``learned`` and the terms in ``rows``.
 
     The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
-    fixed data (a cut posterior, Plummer 2015).
+    fixed data.
     """
     import pymc as pm
     from pytensor import tensor as pt
 
     learned = learned.largest
     layout, n = learned.layout, learned.layout.terms
+    # The posterior is cut (Plummer 2015): the labels change the exponents, but not the terms.
     rows = rows.first(n)
     deviations = layout.own[layout.own < n]
     mean, every = learned.prior
@@ -70,9 +71,10 @@ class Verdict:
     Parameters
     ----------
     parameters : DataFrame
-        For each exponent and offset: ``mean`` and ``sd`` of the variational Gaussian approximation; ``nuts_mean`` and
-        ``nuts_sd``; ``off``, the difference of the means in units of ``nuts_sd``; ``mcse``, the Monte Carlo standard
-        error of ``off``; and ``z``, the part of ``off`` beyond ``SKEW``, divided by ``mcse``.
+        One row per exponent and offset. ``mean`` and ``sd`` are from the variational Gaussian approximation;
+        ``nuts_mean`` and ``nuts_sd`` are from NUTS. ``off`` is the difference of the means in units of ``nuts_sd``.
+        ``mcse`` is the Monte Carlo standard error of ``off``. ``z`` is the part of ``off`` beyond ``SKEW``, divided by
+        ``mcse``.
     probability : float
         The largest difference between a learned class probability and its average over the draws of NUTS.
     convergence : Convergence

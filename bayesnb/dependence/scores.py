@@ -1,8 +1,8 @@
 """Class probabilities averaged over a Normal distribution of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. Scores are Normal if the exponents are Normal.
-Class probabilities depend only on the differences between scores. For K classes, the mean of the class probabilities is
-an integral over K - 1 dimensions. No step depends on the order of rows, terms or classes.
+The log-odds of the classes are linear in the exponents, so they have a Normal distribution. The mean class
+probabilities of K classes are an integral over K - 1 dimensions. No result depends on the order of rows, terms or
+classes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FEW = 6
 class Spread:
     """A Normal distribution of the parameters, with its weight in a model average.
 
-    The covariance is root rootᵀ. ``root`` is (parameter, rank); if the rank is 0, the parameters are fixed.
+    The covariance is root rootᵀ. The array ``root`` is (parameter, rank); rank 0 means fixed parameters.
     """
 
     weight: float
@@ -69,7 +69,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Draws, (draw, parameter), from standard Normal ``z``, whose columns follow ascending ``mean``."""
+        """Draws, (draw, parameter), from standard Normal numbers ``z``; columns of ``z`` follow ascending ``mean``."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -134,7 +134,7 @@ def averaged(mean: Array, covariance: Array) -> Array:
 
 
 def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """The means of the class probabilities p and of p pᵀ, (row, class) and (row, class, class)."""
+    """The means of the class probabilities p, (row, class), and of p pᵀ, (row, class, class), for Normal scores."""
     if mean.shape[1] == 2:
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])
@@ -162,18 +162,15 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 
 
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
-    """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,).
-
-    For large sd, integration by parts gives E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p), the derivative of
-    p, is concentrated around 0 and does not depend on sd. All quadrature nodes lie within a fixed distance of 0 for
-    every sd.
-    """
+    """The means of p and p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all arrays are (row,)."""
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
     z, weights = _nodes(1)
     p = expit(center[narrow, None] + sd[narrow, None] * z)
     first[narrow], product[narrow] = p @ weights, (p * (1 - p)) @ weights
     sd = sd[~narrow]
+    # Integration by parts: E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is concentrated around 0 for every
+    # sd, so the nodes are fixed.
     z = (center[~narrow, None] - LOG_ODDS) / sd[:, None]
     first[~narrow] = ndtr(z) @ SLOPES
     product[~narrow] = np.exp(-0.5 * z**2) @ SLOPES / (np.sqrt(2 * np.pi) * sd)
@@ -181,9 +178,7 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
-    """ln E p, as in :func:`_mean_logistic`, but accurate for small probabilities, too. Below the smallest node, p(1 -
-    p) is nearly exp(t), so the integral there is added in closed form.
-    """
+    """The logarithm of the first result of :func:`_mean_logistic`, accurate for small probabilities, too."""
     found = np.empty_like(center)
     narrow = sd <= WIDE
     z, weights = _nodes(1)
@@ -194,6 +189,7 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
     center, sd = center[~narrow], sd[~narrow]
     inside = logsumexp(log_ndtr((center[:, None] - LOG_ODDS) / sd[:, None]), axis=1, b=SLOPES)
     center = np.minimum(center, 0.0)  # The integral over smaller t is negligible anyway if the center is positive.
+    # Below the smallest node, p(1 - p) is nearly exp(t), so this part of the integral has a closed form.
     first = LOG_ODDS[0] - STEP / 2
     below = center + 0.5 * sd**2 + log_ndtr((first - center) / sd - sd)
     found[~narrow] = np.logaddexp(inside, np.logaddexp(below, first + log_ndtr((center - first) / sd)))
@@ -205,16 +201,15 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Compute class probabilities, p · exp(scale), at quadrature nodes. Return p (class, row, node); the equal weights
-    of the nodes; scale (row, class); and a permutation of the classes.
+    """Class probabilities at quadrature nodes, for classes sorted by the moments of their scores.
 
-    The classes are sorted by the moments of their scores; the permutation restores the original order. Classes whose
-    scores have equal moments must get equal probabilities. The last returned array, (row, class, class), holds weights
-    for averages over classes with equal moments. The last array is ``None`` for two classes, or if no row has classes
-    with equal moments.
+    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and the permutation that
+    restores the order of the classes. The last array, (row, class, class), averages over classes with equal moments; it
+    is ``None`` if no average is needed.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
+    # Classes whose scores have equal moments must get equal probabilities, so these are averaged.
     keys = np.round([np.linalg.norm(covariance, axis=2), sd, -mean], 9)
     order = np.lexsort(keys, axis=1)
     keys = np.take_along_axis(keys, order[None], 2)
@@ -323,10 +318,7 @@ SEARCHED = 256
 
 
 def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
-    """The mean gradient and the mean negative Hessian of the log-likelihood, under a Normal distribution of the
-    parameters. The formulas are those of ``likelihood.derivatives``, with p and p pᵀ of each row replaced by their
-    means.
-    """
+    """The mean gradient and the mean information (minus the Hessian) of the log-likelihood, for Normal parameters."""
     n, n_classes = layout.terms, layout.classes
     own = layout.own[layout.own < n]
     width = len(layout.own)
@@ -371,12 +363,10 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
 
 
 def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Array, precision: Array) -> Spread:
-    """The variational Gaussian approximation: the Normal with the smallest Kullback-Leibler divergence KL(Normal |
-    posterior).
+    """The variational Gaussian: the Normal closest to the posterior, by the divergence KL(Normal | posterior).
 
-    Under the variational Gaussian, the log posterior has mean gradient 0, and its mean Hessian is minus the Gaussian's
-    precision (Opper and Archambeau 2009). Newton's method starts at Normal(``center``, ``precision``); each step
-    averages derivatives over the latest Normal.
+    The search is Newton's method with derivatives averaged over the latest Normal (Opper and Archambeau 2009). The
+    first Normal has the mean ``center`` and the precision matrix ``precision``.
     """
     n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms
     if two:
@@ -419,22 +409,19 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 
 def _compared(x: Array, n: int) -> Array:
-    """Keep the ``n`` shared exponents; replace the deviations d_0 and d_1 by (d_1 - d_0) / √2."""
+    """Keep the first ``n`` parameters; replace the deviations of the two classes by their difference over √2."""
     first, second = np.split(x[..., n:], 2, axis=-1)
     return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
 
 
 def _apart(x: Array, n: int) -> Array:
-    """Undo :func:`_compared`; the deviations of the two classes then sum to 0."""
+    """Undo :func:`_compared`, with deviations that sum to 0."""
     half = x[..., n:] / np.sqrt(2)
     return np.concatenate([x[..., :n], -half, half], axis=-1)
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
-    """A Cholesky factor L of the precision, and a square root of the covariance. The precision is factored with the
-    parameters in reverse order, so row i of the root starts with n - 1 - i zeros. The first rows of the root, for
-    shared exponents and the first classes, are mostly zero.
-    """
+    """A Cholesky factor of the precision, and a square root of the covariance with leading zeros in each row."""
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
     return factor, np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])

@@ -1,6 +1,6 @@
 """Terms of the log predictive, each multiplied by an exponent, with exact leave-one-out values.
 
-Naive Bayes sums the *terms* ln p(x_j | c, D) of all columns j of a row. A :class:`TermSet` adds further terms.
+The *terms* of naive Bayes are ln p(x_j | c, D), one per column j. A :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The log predictive of each column for learned rows, (row, class, term). Each row is left out of its class's
-    posterior. A row changes only the posterior of its own class, so all other classes use the full posterior. The
-    predictive in the row's class is a ratio of normalizing constants. A prior that was scaled to the data is not
-    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    """The leave-one-out log predictive of each column for learned rows, (row, class, term).
+
+    Only the predictive of a row's own class changes. A prior that was scaled to the data is not rescaled. ``sampled``
+    is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms that are computed from counts of cells: terms of Pólya trees, of pairs, and of all columns together."""
+    """The terms beyond naive Bayes: those of Pólya trees, pairs, and all columns together."""
 
     statistics: DependenceStatistics
 
@@ -235,8 +235,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        ``which`` holds labels of learned rows, or the number of new rows. A learned row is left out when the terms for
-        its own class are computed.
+        ``which`` holds the labels of learned rows, or the number of new rows. A learned row is left out of the terms
+        for its own class.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -269,8 +269,9 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """The terms that are multiplied by exponents, (row, class, term). All parameters of columns are integrated out. If
-    all columns share one exponent, their terms are summed.
+    """The terms that are multiplied by exponents, (row, class, term), with the parameters of columns integrated out.
+
+    If all columns share one exponent, the terms of the columns are summed.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -291,9 +292,7 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 
 
 def relative(found: Array, axis: int = 1) -> Array:
-    """Each term minus the log of the mean of exp(term) over classes. A change of the units of a column shifts the log
-    density, but not the result.
-    """
+    """Each term minus the log of the mean of exp(term) over classes, so units of columns do not matter."""
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
     return found - (top + np.log(np.exp(found - top).mean(axis, keepdims=True)))

@@ -1,5 +1,5 @@
 """Sums over many cells: by numpy for small tables, by compiled loops for large tables.
 
-``reading`` encodes cells. ``sums`` computes sums over rows by class. ``densities`` and ``sparse_rows`` compute log
+``reading`` encodes cells, and ``sums`` computes sums over rows by class. ``densities`` and ``sparse_rows`` compute log
 densities of rows to predict.
 """

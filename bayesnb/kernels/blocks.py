@@ -1,8 +1,6 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Most loops (:func:`loop`) have an equivalent in numpy. Loops release the GIL and are called with contiguous arrays.
-Loops are compiled without ``fastmath``, because NaN marks a missing value. Blocks depend only on the shape of a table,
-and the results of blocks are joined in order. No bit of a result depends on the number of threads.
+Compiled loops release the GIL and need contiguous arrays. No bit of a result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -68,6 +66,7 @@ class Loop:
         return answer
 
 
+# Loops are compiled without ``fastmath``, because NaN marks a missing value.
 _compiling = RLock()
 
 loop = Loop
@@ -83,8 +82,8 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether a compiled loop should replace the bit-identical numpy code for ``cells`` cells.
 
-    Loading the compiler takes about a second. The compiler is loaded only after numpy has worked for about a second in
-    total. The loaded compiler is used for loops over at least ``from_`` cells.
+    The compiler is loaded only after numpy has worked for about as long as loading takes, one second. The loaded
+    compiler is used for loops over at least ``from_`` cells.
     """
     global _answered
     if cells < from_:
@@ -94,9 +93,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def either(loop: Loop, in_numpy: Callable, cells: float, *arguments: Any) -> None:
-    """Run a compiled loop or its bit-identical numpy form. The loop is chosen if :func:`worthwhile` is true, or if the
-    loop was already compiled for these argument types.
-    """
+    """Run a compiled loop or its bit-identical numpy form, whichever is probably faster."""
     (loop if worthwhile(cells) or _types(arguments) in loop.known else in_numpy)(*arguments)
 
 
@@ -111,7 +108,7 @@ def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-    """Yield ``work(slice)`` per slice, in order, computed in parallel (see :func:`threads`)."""
+    """Yield ``work(slice)`` for each of ``parts``, in order, computed in parallel (see :func:`threads`)."""
     if len(parts) < 2:
         yield from map(work, parts)
         return
@@ -185,5 +182,5 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
 
 
 def cells(x: Array) -> Array:
-    """Convert a table to contiguous bytes or doubles."""
+    """Convert a table to a contiguous array of bytes or doubles."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)

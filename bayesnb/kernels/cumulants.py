@@ -15,7 +15,7 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """Return three numbers for z >= ``SHIFT``: the remainder of Stirling's formula; ψ(z) - ln z; and ψ'(z).
+    """Three numbers for z >= ``SHIFT``: the remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z).
 
     See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     """
@@ -83,8 +83,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold three numbers: a parameter a, ln a, and R(a),
-    the remainder of Stirling's formula. ``own`` is NaN if a cell is missing.
+    ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold a, ln a and the remainder of Stirling's
+    formula for each parameter a. ``own`` is NaN if a cell is missing.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):
@@ -129,8 +129,8 @@ def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array
 def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
 
-    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing. ``shape`` (class, column, 3) holds a, ln a and
-    R(a). ``base`` (class, column) is -(ln 2πb)/2.
+    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing. ``shape`` (class, column, 3) holds a, ln a and the
+    remainder of Stirling's formula. ``base`` (class, column) is -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

@@ -36,10 +36,10 @@ def student(x: Array, location: Array, low: Array, scale: Array, power: Array, t
 class Students:
     """Student-t log densities, as in :func:`student`.
 
-    A run holds at most ``RUN`` columns of equal ``power``. Each run needs only one logarithm, of the product of 1 + z²
-    over its columns. ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the
-    run of each sorted column. ``powers`` (run, class) is the power of each run; a class with fewer runs is padded with
-    zeros. ``in_order`` holds the fields ``location``, ``low``, ``scale`` and ``top`` of the sorted columns.
+    ``order`` (class, column) sorts the columns of each class by power. A *run* is at most ``RUN`` sorted columns of
+    equal power. ``run`` (class, column) is the run of each sorted column. ``powers`` (run, class) is the power of each
+    run, or 0 if the class has fewer runs. ``in_order`` holds ``location``, ``low``, ``scale`` and ``top`` of the sorted
+    columns.
     """
 
     location: Array
@@ -68,9 +68,8 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        ``codes`` are the classes of learned rows. If ``codes`` are given, the result is (row,). Each entry is the
-        leave-one-out log density of a row in its own class, Σ_j [top + power ln(1 - z²)]. The density is NaN if z² ≥ 1
-        in any column.
+        If ``codes``, the classes of learned rows, are given, return the leave-one-out log density of each row in its
+        class, (row,). The result is then Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
@@ -92,6 +91,7 @@ class Students:
             # The sum is finite only if all are, and is quicker than a test of each.
             elif not np.isfinite(product.sum()):
                 far = np.flatnonzero(~np.isfinite(product).all(axis=(0, 1)))
+            # One logarithm per run is enough: that of the product of 1 + z² over its columns.
             np.log1p(product, out=product)
             product *= factor
             for place in range(len(self.powers)):
@@ -311,8 +311,9 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array) -> tuple[Array, Array]:
-    """Concatenate all columns' tables; each table starts with a line of zeros for missing values. Return the start of
-    each column, and the concatenated tables.
+    """Concatenate the tables of all columns, each after a line of zeros for missing values.
+
+    Return the start of each column, and the concatenated tables.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
@@ -348,10 +349,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """:func:`gather` for sparse 0/1 cells: the sum for an all-zero row, corrected at each stored cell.
-
-    Infinite numbers are counted separately, because differences of infinite numbers are NaN.
-    """
+    """:func:`gather` for sparse 0/1 cells: the sum for an all-zero row, corrected at each stored cell."""
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)
     total = products(codes, np.where(finite, one - zero, 0.0)) + np.where(finite, zero, 0.0).sum(-1)[..., None, :]

@@ -10,12 +10,11 @@ from bayesnb.kernels.blocks import COMPILED_FROM, Array, contiguous, loop
 
 
 def log_forests(log_w: Array, log_ground: Array) -> Array:
-    """The log of the sum of the weights of all rooted forests, (...,). The weight of a forest is the product of its
-    edge weights and of the ground weights of its roots. By the matrix-tree theorem, the sum is det(diag(g) + L(w)),
-    where L is the weighted Laplacian (Kirchhoff 1847, Tutte 1948). Entries of diag(g) + L(w) may range from e^-1000 to
-    e^1000, so nodes are eliminated successively. Let t = ln(g_k + Σ_i w_ki). Eliminating node k gives the factor e^t,
-    and leaves a graph of the other nodes, with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t. The
-    original sum is e^t times the sum for the remaining graph. All terms are positive, so no digits are lost.
+    """The log of the sum of the weights of all rooted forests of a graph, (...,).
+
+    The weight of a forest is the product of its edge weights and of the ground weights of its roots. By the matrix-tree
+    theorem (Kirchhoff 1847, Tutte 1948), the sum is a determinant. The result is accurate for weights from e^-1000 to
+    e^1000.
 
     Parameters
     ----------
@@ -31,6 +30,9 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
         return found.reshape(lead)
     total = np.zeros(lead)
     for k in range(n):
+        # Let e^t = g_k + Σ_i w_ki. Without node k, the weights of the graph are w_ij + w_ki w_kj / e^t and g_i + w_ki
+        # g_k / e^t. The sum over forests is e^t times the sum for the smaller graph. All terms are positive, so no
+        # digits are lost.
         star, later = w[..., k, k + 1 :], slice(k + 1, None)
         t = np.logaddexp(g[..., k], np.logaddexp.reduce(star, axis=-1, initial=-np.inf))
         total += t
@@ -41,15 +43,13 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
-    """As :func:`log_forests`, for edges whose weight depends on the direction: ``log_w`` is (..., child, parent).
-
-    Eliminating node k turns each edge to k into an edge to the parent of k (Tutte 1948).
-    """
+    """As :func:`log_forests`, for edges whose weight depends on the direction: ``log_w`` is (..., child, parent)."""
     w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
     for k in range(log_w.shape[-1]):
         later = slice(k + 1, None)
         t = np.logaddexp(g[..., k], np.logaddexp.reduce(w[..., k, later], axis=-1, initial=-np.inf))
         total += t
+        # Each edge to k becomes an edge to the parent of k (Tutte 1948).
         into = w[..., later, k] - t[..., None]
         w[..., later, later] = np.logaddexp(w[..., later, later], into[..., None] + w[..., k, None, later])
         g[..., later] = np.logaddexp(g[..., later], into + g[..., [k]])
@@ -57,10 +57,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """The steps of :func:`log_forests`.
-
-    For each eliminated node k, return the log weights of its edges. For each remaining edge, also return the fraction
-    of the new weight that the path through k adds.
+    """For each node eliminated by :func:`log_forests`: the log weights of its edges, and its share in the remaining
+    edges.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -73,11 +71,10 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
-    """The probability of each edge in a random forest, (..., node, node). Edge probabilities are the derivatives of
-    :func:`log_forests` in ``log_w``, computed by backpropagation through the elimination.
-    """
+    """The probability of each edge in a random forest, (..., node, node)."""
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
+    # Edge probabilities are the derivatives of the log sum in the log weights, by backpropagation.
     for k, (star, p) in reversed([*enumerate(_steps(log_w, log_ground))]):
         later = slice(k + 1, None)
         through, of_root = found[..., later, later] * p[..., :-1], ground[..., later] * p[..., -1]
@@ -92,16 +89,7 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
-    """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`). The random walks
-    of Wilson (1996) could oscillate e^1000 times between the two nodes of a heavy edge. Instead of simulating walks,
-    this function reverses the elimination of :func:`log_forests`. Edges are directed to the root; the parent of a root
-    is stored as n, the number of nodes. After node k is eliminated, an edge i → j either existed before or replaces i →
-    k → j. The two probabilities are proportional to w_ij (old edge) and w_ki w_kj / e^t (replacement). Let S hold the
-    nodes i whose edge i → j replaces the path i → k → j; these nodes get the parent k. "Below S" means in S or
-    descended from S. The parent of k is drawn from the other nodes j, with probability proportional to w_kj. These
-    probabilities follow from Cayley's formula for forests. Choose a target j(i) for each i in S without creating a
-    cycle. Summed over all allowed targets, ∏_{i ∈ S} (w_kj(i) / e^t) equals the sum of w_kj / e^t over nodes j not
-    below S.
+    """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`).
 
     Parameters
     ----------
@@ -127,6 +115,10 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
         given = stars, through, contiguous(uniforms), contiguous(which, np.intp)
         _draw_forests(*given, np.zeros(n + 1, np.intp), found)
         return found
+    # Undo the elimination of each node k. An edge i → j either existed before or replaces i → k → j, with probabilities
+    # proportional to w_ij and w_ki w_kj / e^t. In the second case, the parent of i becomes k. The parent of k is drawn
+    # with weights w_kj from the nodes j that are not below k; these probabilities follow from Cayley's formula for
+    # forests. Random walks (Wilson 1996) would take e^1000 steps for a heavy edge.
     for k in reversed(range(n)):
         (star, p), later = steps[k], n - 1 - k
         u = uniforms[:, start : (start := start + later + 1)]
@@ -155,8 +147,8 @@ def _log_sum(a: float, b: float) -> float:
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
     """Write forests (draw, node) to ``found``.
 
-    The scratch array ``below``, (n + 1,), holds 2 for nodes in the set S of :func:`drawn_forests`, 1 for other
-    descendants of these nodes, and 0 otherwise.
+    In the scratch array ``below``, (n + 1,), new children of a node are 2, their descendants are 1, and other nodes are
+    0.
     """
     n = found.shape[1]
     for d in range(len(found)):

@@ -159,10 +159,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """The code of each number of ``x``, looked up in ``table`` (column, place).
-
-    If each number equals its code, ``x`` itself is returned.
-    """
+    """The code of each number of ``x``, looked up in ``table`` (column, place)."""
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
         return x
@@ -223,10 +220,9 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in each binary tree, (row, tree).
+    """The node in which each row stops in each tree of :class:`~bayesnb.dependence.partitions.Partitions`, (row, tree).
 
-    See :class:`bayesnb.dependence.partitions.Partitions`. A row with a negative code in a split's column stops at this
-    split.
+    A row with a negative code in the column of a split stops at this split.
 
     Parameters
     ----------

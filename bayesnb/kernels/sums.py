@@ -118,7 +118,7 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """For each pair of columns in turn, the weight of each code combination, (class, combination).
+    """For each pair of columns, the weight of each combination of codes, (class, combination of any pair).
 
     ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of codes per column.
     ``columns``, (pair, 2), holds the pairs of columns.
@@ -140,8 +140,8 @@ def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Arr
     """Sums of weights and deviations from a value v for each block of rows, (block, class, 8, column).
 
     The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
-    rounding error; and the weight of the values other than 0. NaN adds nothing. If ``centred``, v is the first value of
-    the class in the block, otherwise 0.
+    rounding error; and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
+    value of the class in the block; otherwise, v is 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
@@ -186,7 +186,7 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 @loop
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array | None, n_classes: int) -> Array:
-    """The sums of :func:`moments` for one block of rows, with v = ``near`` (class, column), or 0 if it is ``None``.
+    """The sums of :func:`moments` for one block of rows; v is ``near`` (class, column), or 0 if ``near`` is ``None``.
 
     If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
     """

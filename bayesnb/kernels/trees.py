@@ -27,15 +27,9 @@ def grow(
 ) -> int:  # fmt: skip
     """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
-    A node computes one hash per column, from the column's key and the sum of the node's row keys. The node tries the
-    columns with the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of row keys
-    breaks ties between cuts. If several adjacent cuts divide the rows in the same way, the middle cut is made. If there
-    are two middle cuts, the cut closer to the column's centre is made. If two middle cuts are equally central, hashes
-    of rows decide.
-
-    A column is skipped if two of its cuts tie for the largest decrease of impurity and have equal hashes. A column is
-    also skipped if its two middle cuts are equally close to its centre, with equal sums of row keys on both sides.
-    Renaming levels or negating the column can swap tied cuts, so a choice would depend on names or sign.
+    Each node tries some columns and makes the cut with the largest decrease of Gini impurity. Columns are chosen, and
+    ties between cuts broken, by hashes of the columns and of the node's rows. The tree does not depend on names of
+    levels or on signs of columns.
 
     Parameters
     ----------
@@ -148,6 +142,8 @@ def grow(
                         best_even = keys_below == all_keys - keys_below
                     elif tie == best_tie:
                         twin = real[j] or size > 2  # of two levels, either cut is the other
+            # Renaming levels or negating the column can swap tied cuts. If hashes do not break the tie, a choice would
+            # depend on names or signs, so the column is skipped.
             if best_column == j and (twin or (best_even and best_low + best_high == size and size % 2)):
                 best, best_column, best_low, best_high, best_tie, best_above, best_even = before
             seen += 1
@@ -156,6 +152,8 @@ def grow(
         if best_column < 0:
             at += 1
             continue
+        # Of adjacent cuts that divide the rows in the same way, the middle cut is made: of two, the cut closer to the
+        # column's centre, otherwise by hashes.
         cut = (best_low + best_high) // 2
         if (best_low + best_high) % 2:
             here, next_one = abs(2 * cut - sizes[best_column]), abs(2 * (cut + 1) - sizes[best_column])
@@ -242,9 +240,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The log evidence of ``counts``, minus the log evidence after ``weight`` is subtracted from the count of class
-    ``own``.
-    """
+    """The log evidence of ``counts``, minus the log evidence after ``weight`` is subtracted from class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]
@@ -262,11 +258,10 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    The answer for a learned row does not use this row. ``inside`` (row, tree) marks trees grown on the row, which are
-    skipped. In trees not grown on the row, ``weight`` is subtracted from node counts along the row's path. If a row's
-    cell is missing at a split, the row goes to both children, in proportion to their counts. ``codes`` has shape (row,
-    column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found`` (row, class) is the output. The
-    remaining arrays are as in :func:`weigh`.
+    A learned row is predicted without the row: ``weight`` is subtracted from node counts along its path. Trees grown on
+    the row, marked in ``inside`` (row, tree), are skipped. A row with a missing cell at a split goes to both children,
+    in proportion to their counts. ``codes`` has shape (row, column). ``y`` (row,) is the class of a learned row, -1 for
+    a new row. The output is ``found`` (row, class). Other arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     known = np.empty(classes)

@@ -25,8 +25,7 @@ class EM:
     posterior : Posterior
         The posterior given the expected statistics, under the priors that EM used in every iteration.
     objective : array (iteration,)
-        log prior density + log joint of the labelled rows + weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows, up
-        to a constant if a prior is improper.
+        Log prior density plus log-likelihood of all rows at each iteration, up to a constant if a prior is improper.
     converged : bool
         Whether the last step increased the objective by less than the tolerance.
     responsibilities : array (row, class)
@@ -61,8 +60,7 @@ def em(
 ) -> EM:  # fmt: skip
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors (responsibilities are the counts), computes the mode, and recomputes
-    the responsibilities. The objective never decreases.
+    The objective is the log posterior density of the parameters. The objective never decreases.
 
     Parameters
     ----------
@@ -74,14 +72,12 @@ def em(
     row_weight : array (row,), optional
         λ, the weight of each unlabelled row relative to a labelled row of weight 1.
     at : {"mode", "mean"}
-        The point of each conjugate posterior to plug in. The mean exists under every proper prior. Under Dirichlet(1),
-        the mean is Laplace's rule, as in Nigam et al. With "mean", the objective uses the posterior density of
-        log-odds, log rates, and (μ, 1/σ) of a Normal. The mode of this density is at the posterior mean.
+        Whether each iteration uses the posterior mode or the posterior mean of the parameters. The mean exists under
+        every proper prior. With "mean", the objective is the density of log-odds, log rates, and (μ, 1/σ) of a Normal.
     starts : int
-        The number of starts. The first start uses the responsibilities predicted from the labelled rows. Each other
-        start uses parameters drawn from the posterior given the labelled rows.
+        The number of starts. All starts but the first use parameters drawn from the posterior given the labelled rows.
     tolerance : float
-        The largest increase of the objective per row at convergence.
+        EM has converged if the objective increases by at most ``tolerance`` per row.
     max_iterations : int
     rng : seed or Generator
         Used for all starts but the first.
@@ -93,7 +89,7 @@ def em(
     BoundaryError
         If ``at="mode"`` and a mode does not exist; the message names the cell.
     ImproperError
-        If the posterior given only the labelled rows is improper, so that EM cannot start from it.
+        If the posterior given only the labelled rows is improper.
     """
     said = "leave the rows without a label out, or give the column a family that has one, such as {cure}"
     model.require_exact("EM, which updates it in every iteration", Message(said, cure=EXACT))
@@ -140,12 +136,7 @@ def _climb(
     fixed: Posterior, labelled: Statistics, data: Data, r: Array, share: Array, at: Point, tolerance: float,
     max_iterations: int,
 ) -> tuple[Posterior, Array, bool, Array]:  # fmt: skip
-    """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
-
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas replace
-    the last sum by Σ_i w_i Σ_c r_ic log p(x_i, c | θ), with responsibilities r_ic. The objective adds the cross-entropy
-    -Σ_i w_i Σ_c r_ic log p(c | x_i, θ) (Neal and Hinton 1998).
-    """
+    """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities."""
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
     converged = False
@@ -153,6 +144,8 @@ def _climb(
         believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
         theta = believed.point(at)
         log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
+        # The density of the expected statistics has Σ_c r_c log p(x, c | θ) per row. The objective has the logarithm
+        # of Σ_c p(x, c | θ), which is larger by the cross-entropy (Neal and Hinton 1998).
         # A tiny r (such as 1e-17) may be lost when it is added to the prior. Treat it as 0: 0 · (-inf) would be NaN.
         with np.errstate(invalid="ignore"):
             cross_entropy = -np.where((r > 0) & np.isfinite(log_r), r * log_r, 0.0).sum(axis=1)
@@ -163,7 +156,7 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``."""
+    """Log prior density of ``theta`` plus log-likelihood of the learned rows."""
     label = believed.label
     total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
     total += label.log_base(believed.statistics.rows)
@@ -182,7 +175,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor, plus ``log_jacobian`` if ``at`` is "mean"."""
+    """Log posterior density of one feature's parameters, in transformed parameters if ``at`` is "mean"."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -36,11 +36,7 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 
 
 def log_rising(a: Array, t: Array) -> Array:
-    """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large; infinite if a + t <= 0.
-
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term, because at counts of 1e15 the
-    difference of two ln Γ has no correct digit.
-    """
+    """Accurate ln Γ(a+t) - ln Γ(a), even for large ``a``; infinite if a + t <= 0."""
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,6 +45,8 @@ def log_rising(a: Array, t: Array) -> Array:
     z = a + t
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
+        # At counts of 1e15, no digit of the difference of two ln Γ is correct. So Stirling's series (Abramowitz and
+        # Stegun 6.1.41) is subtracted term by term.
         large = (a >= 16) & (z >= 16)
         if large.any():
             start, step, end = a[large], t[large], z[large]
@@ -75,13 +73,13 @@ def stirling(z: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: the log of Γ(b) / Γ(a) without its large terms."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], which is small for large ``a`` and ``b``."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 
 
 def log_peak(k: Array) -> Array:
-    """ln of the Poisson probability of a count k if the mean is k: k ln k - k - ln k!."""
+    """Log of the Poisson probability of a count k if the mean is k: k ln k - k - ln k!."""
     k = np.asarray(k, float)
     with np.errstate(all="ignore"):
         return np.where(k == 0, 0.0, -HALF_LOG_2PI - 0.5 * np.log(k) - stirling(k))
@@ -94,9 +92,7 @@ def log_peak(k: Array) -> Array:
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """k ln(k/m) - (k - m), half the deviance of a count k with mean m; ``gap`` is k - m, computed without
-    cancellation.
-    """
+    """Half the deviance of a count k with mean m, k ln(k/m) - (k - m); ``gap`` is an accurate k - m."""
     with np.errstate(all="ignore"):
         v = gap / (k + m)
         # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.
@@ -113,7 +109,7 @@ SMALL = 64.0
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
-    """``deviance`` of k events in exposure e; ``log_rate`` is also given, because tiny rates underflow."""
+    """Half the Poisson deviance of k events in exposure e; ``log_rate`` is used if the rate underflows."""
     expected = rate * e
     least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
     if least >= 0 and most <= SMALL:
@@ -131,8 +127,8 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array |
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
-    a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
-    ``at`` and ``bt``. One count and its exposure may be negative; (a + b) / (at + bt) is then a ratio of differences.
+    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. One count and its exposure may be
+    negative, which removes events.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -151,10 +147,8 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
 
 
 def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
-    """Logarithms of Gamma(shape, 1) variates; for shapes below 1, the variates themselves may underflow.
-
-    A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
-    """
+    """Logarithms of Gamma(shape, 1) variates; for shapes below 1, the variates themselves may underflow."""
+    # A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
     small = shape < 1
     drawn = np.log(rng.standard_gamma(np.where(small, shape + 1, shape), size=size + shape.shape))
     if small.any():
@@ -164,13 +158,10 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 
 
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
-    """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
-
-    For z >= 16, asymptotic series are used (Abramowitz and Stegun 6.3.18 and 6.4.12), because their terms do not
-    cancel.
-    """
+    """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z."""
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
+        # Asymptotic series without cancellation (Abramowitz and Stegun 6.3.18 and 6.4.12).
         r = 1.0 / z
         w = r * r
         first = -r / 2 - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
@@ -188,14 +179,11 @@ def sums_of_others(x: Array) -> Array:
 
 
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
-    """The argument that maximizes a function of one variable between ``low`` and ``high``.
-
-    Near a maximum, function values differ by less than their rounding errors, so bisection on the slope refines the
-    best grid point.
-    """
+    """The argument that maximizes a function of one variable between ``low`` and ``high``."""
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
+    # Near a maximum, function values differ by less than their rounding errors. So bisect on the slope.
     for _ in range(60):
         middle = (low + high) / 2
         rises = score(np.array([middle]))[1][0] > 0
@@ -204,21 +192,15 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 
 
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
-    """Draw an outcome from log probabilities along an axis; return its position.
-
-    The outcome with the largest sum of log p and Gumbel noise is drawn (Gumbel-max trick).
-    """
+    """Draw an outcome from log probabilities along an axis; return its position."""
+    # The Gumbel-max trick.
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
 
 
 def log_interval(middle: Array, width: Array) -> Array:
-    """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
-
-    An interval whose middle is above 0 is reflected to the negative side, because a difference of distribution
-    functions near 1 loses digits. For an interval from a to b below 0, the result is ln Φ(b) + ln(1 - exp(ln Φ(a) - ln
-    Φ(b))), which is accurate even if Φ(a) and Φ(b) underflow to 0. A narrow interval uses Taylor's series at the
-    middle, because the difference of ln Φ(a) and ln Φ(b) loses digits.
-    """
+    """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal."""
+    # A difference of values of Φ near 1 loses digits, so an interval above 0 is reflected to the negative side. Narrow
+    # intervals use Taylor's series at the middle.
     middle, width = np.broadcast_arrays(-np.abs(middle), width)
     with np.errstate(all="ignore"):
         bend = width * middle

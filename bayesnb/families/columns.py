@@ -35,7 +35,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers other than NaN are outside the support."""
+        """Mask of the numbers outside the support; NaN is never outside."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 
@@ -73,7 +73,7 @@ def dense(x: Column) -> Column:
 
 
 def column_of(x: Column, k: int) -> Array:
-    """The cells of the column at position ``k``, as :func:`dense_cells`, (row,)."""
+    """The cells (row,) of column ``k`` as floats, NaN if missing."""
     return dense_cells(columns_of(x, [k]))[:, 0]
 
 
@@ -83,7 +83,7 @@ def columns_of(x: Column, index: Sequence[int]) -> Column:
 
 
 def known_cells(x: Column) -> Array:
-    """True for each cell that is not missing, (row, 1, column); a single True if no cell can be missing."""
+    """Mask of the cells that are not missing, (row, 1, column), or just True if cells cannot be missing."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
     if sparse.issparse(x) or x.dtype.kind in "bu":
@@ -92,7 +92,7 @@ def known_cells(x: Column) -> Array:
 
 
 def present(x: Column) -> Array:
-    """True for each cell that is not missing, (row, column)."""
+    """Mask of the cells that are not missing, (row, column)."""
     return np.broadcast_to(known_cells(x), (x.shape[0], 1, x.shape[1]))[:, 0]
 
 
@@ -110,7 +110,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """Distinct ``values``, and ``codes`` (row, column), which hold the index of each cell's value, or -1 if missing."""
+    """Distinct ``values``, and ``codes`` (row, column): the index of each cell's value, -1 if missing."""
 
     codes: Array
     values: Column
@@ -165,7 +165,7 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
+    """Sum ``density`` over columns, (..., row, class); NaN adds nothing.
 
     ``density`` gets x in the shape (row, 1, column). A parameter (..., class, column) is passed as (..., 1, class,
     column).
@@ -183,7 +183,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """Check a known positive parameter, such as a variance; return one value per column."""
+    """Return a known positive parameter, such as a variance, with one value per column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -298,7 +298,7 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The names ``mine``, followed by the names that are only in ``theirs``."""
+    """The names in ``mine``, then the other names in ``theirs``."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 

@@ -99,7 +99,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """The cells for each part, (row, column); values that the part does not read are NaN, or -1 for integers."""
+        """The cells for each part, (row, column); values for other parts become NaN, or -1 for integers."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
@@ -107,10 +107,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Log density of each row, (..., row, class), combined from the log densities of the parts.
-
-        ``ask(part, own, seen)`` returns the log density of ``seen`` under ``part``, whose posterior or θ is ``own``.
-        """
+        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` is one part's log density."""
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
         by_part = (
@@ -194,7 +191,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of one column's mean density over alternatives, (..., row, class); 0 for missing cells.
+    """Log of one column's weighted mean density over alternatives, (..., row, class); 0 for missing cells.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """
@@ -223,7 +220,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     Use a Hurdle for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than
     their family predicts. A Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models
-    truncate counts instead of shifting them by one. Do not compare the evidence of a Hurdle with the evidence of a
+    differ: their count distributions are truncated at 0. Do not compare the evidence of a Hurdle with the evidence of a
     family that has a density at 0.
 
     Parameters
@@ -360,8 +357,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
     1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    Specify ``edges`` for each PolyaTree in the mixture. Without ``edges``, rows determine a tree's cells, and the
-    tree's posterior weight is too large.
+    Give each PolyaTree in the mixture its ``edges``; otherwise its posterior weight is too large.
 
     Parameters
     ----------
@@ -489,7 +485,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """For each column, yield its cells (row, 1), log weights of families, and pairs (family, belief or θ)."""
+        """Per column, yield cells (row, 1), log weights of families, and pairs (family, its posterior or θ)."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
@@ -524,7 +520,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """In the row's ``chosen`` class, draw each column's family with probability ∝ weight × density."""
+        """Draw each column's family in the row's ``chosen`` class, with probability ∝ weight × density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
@@ -542,12 +538,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i) for each learned row i, as an array (row,).
-
-        The leave-one-out weight of a family is its weight divided by the leave-one-out density of the row under this
-        family. For a row of weight w and density p, the leave-one-out value of E[p^w] is 1 / E[p^-w] under the full
-        posterior.
-        """
+        """Log density of each learned row given its class and all other rows, (row,)."""
         if point == "mode":
             self.plug_in(posterior, point)
         own_class = np.arange(len(labels)), labels.codes
@@ -555,6 +546,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         def left_out(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
             said = [part.log_left_out(own, cells, labels) for part, own in each]
             power = said
+            # For a row of weight w and density p, the leave-one-out value of E[p^w] is 1 / E[p^-w] given all rows.
             if not labels.unweighted:
                 power = [-part.log_moment(own, cells, -labels.weight[:, None])[own_class] for part, own in each]
             if point is not None:

@@ -1,7 +1,6 @@
 """Base class of conjugate pairs: a likelihood with its conjugate prior.
 
-The prior (:class:`bayesnb.priors.Prior`) computes results for one cell. :class:`Conjugate` extends these results to
-missing cells, weights and any number of rows.
+A :class:`bayesnb.priors.Prior` handles one cell; :class:`Conjugate` handles missing cells, weights and many rows.
 
 A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md).
 """
@@ -50,38 +49,35 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h, and the increments d of the prior's parameters. The prior's method ``plus`` adds increments d
-    to the parameters; ``along`` integrates L_d / max L_d over θ. In docstrings, "ln h" without "(x)" is the
-    log-likelihood of x at the best-fitting θ: ln h(x) + ln max L_d.
+    A subclass defines h, and the increments d that data add to the prior's parameters. In docstrings of this module,
+    ``ln h`` is the log-likelihood of a cell at the θ that fits the cell best.
     """
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """Given a statistic, return the increments d of the prior's parameters, and ln h, (class[, column])."""
+        """A statistic's increments of the prior's parameters, and ``ln h`` (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Each cell's increments d of the parameters, and ln h, broadcastable to (row, class, column[, level])."""
+        """Each cell's increments of the prior's parameters, and ``ln h``, for (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """For each cell: the posterior that predicts the cell, the increments d of the parameters, and ln h."""
+        """For each cell: the posterior that predicts the cell, the increments of its parameters, and ``ln h``."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Transform the columns, for example to logarithms; also return the log Jacobian (row, column) or None.
-
-        The log Jacobian is a part of ln h.
-        """
+        """Transform the columns, for example to logarithms; also return the log Jacobian (row, column) or None."""
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log densities of the output of ``read`` (without its log Jacobian), summed over columns by a compiled loop.
+        """Log predictive of transformed cells, summed over columns by a compiled loop.
 
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, the leave-one-out log predictive of each row's own class. NaN means
-            that the class posterior is improper without the row. ``None`` if no compiled loop exists.
+            The log predictive, without the log Jacobian of ``read``. With ``labels``, each row's leave-one-out log
+            predictive in its class, NaN if the class posterior is improper without the row. ``None`` if no compiled
+            loop exists.
         """
         return None
 
@@ -110,7 +106,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             yield Tally(x[cut], members[cut], None)
 
     def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-        """Yield the weight, Σ d and the maximum log-likelihood of each block of rows."""
+        """For each block of rows, yield weight, summed increments and maximum log-likelihood."""
         # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the
         # loss from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
         for tally in self.tallies(x, members):
@@ -141,7 +137,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """The output of ``read`` as a table of distinct values; ``None`` if there are too many distinct values."""
+        """A table of the distinct transformed values; ``None`` if there are too many."""
         integers = getattr(getattr(x, "dtype", None), "kind", "") == "i"
         whole = integers or self.support.kind in ("counts", "zero_one", "levels")
         return tabulated(x) if whole and not self.whole_rows else None
@@ -215,10 +211,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._log_moments(posterior, cells, within, 1.0)[0] if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
-
-        The moment may be infinite.
-        """
+        """log E[p(x | θ)^t], (row, class), which may be infinite; t broadcasts to (row, class)."""
         return self._log_moments(posterior, *self.read(x), t)[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
@@ -277,15 +270,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ has too many numbers to draw (``MANY_NUMBERS``), so log p(x | θ) is drawn per cell."""
+        """Whether θ is too large to draw, so log p(x | θ) is drawn per cell."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
-        """Draws of log p(x_i | θ), (draw, row, class), without drawing the whole θ.
+        """Draws of log p(x | θ), (draw, row, class), without drawing the whole θ; rows do not share θ.
 
-        Each row's draws have the right distribution, but rows do not share θ. With ``chosen=None``, the draws are
-        conditioned on the data, but not on row i.
+        With ``chosen``, each row's draws are also conditioned on the row in its chosen class.
         """
         found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
         for c in range(found.shape[-1]):
@@ -299,7 +291,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws (draw, row) of log p(x_i | θ) for one class, given its rows and ``t`` copies of row i."""
+        """Draws (draw, row) of log p(x | θ) in one class, given the class and ``t`` copies of the row."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, 1, common.draws):
@@ -309,9 +301,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i) of each row i that ``posterior`` has learned, (row,).
+        """Log density of each learned row given its class and all other rows, (row,).
 
-        The parameters are integrated out, or set to their posterior mode or mean (``point``) without row i.
+        The parameters are integrated out, or set to their leave-one-out posterior mode or mean (``point``).
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None
@@ -354,7 +346,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without ln h."""
+        """Leave-one-out log predictive of each cell, without ``ln h``."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
@@ -373,7 +365,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield each block's rows, first column, codes, output of ``cells``, and mask of known cells."""
+        """For each block, yield rows, first column, codes, output of ``cells``, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
@@ -447,9 +439,7 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """For each group of rows that lack the same columns, yield the row indices, the posterior of the other columns, and
-    the known cells.
-    """
+    """Group rows by missing columns; yield row indices, and the posterior and cells of the known columns."""
     for rows, columns in patterns(x):
         if columns is None:
             yield rows, posterior, x[rows]

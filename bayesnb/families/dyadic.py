@@ -19,18 +19,15 @@ BESIDE = 2.0**-32
 class Dyadic:
     """Intervals of a real column, made by halving the column ``depth`` times.
 
-    The number of an interval encodes its path through the cuts: the highest bit gives the side of the first cut. A cut
-    lies half way between two observed values, and divides the rows into halves that are as equal as possible. If two
-    cuts are equally good, the cut nearer to the ``head`` (the low or the high end of the column) is used. A number
-    exactly at a cut belongs to the half farther from the ``head`` of the column. Negating the column only reverses the
-    order of the intervals.
+    Each cut lies half way between two observed values, and divides the rows into halves that are as equal as possible.
+    Negating the column only reverses the order of the intervals.
 
     Parameters
     ----------
     edges : array (edge,)
         Increasing, in units of the column. An interval includes its lower edge.
     paths : int array (edge + 1,)
-        The integer code of each interval.
+        The code of each interval; its highest bit is the side of the first cut, and so on.
     depth : int
 
     Examples
@@ -54,8 +51,8 @@ class Dyadic:
     ) -> Dyadic:
         """Make intervals from ``x`` (row,), the values of one column; NaN means missing.
 
-        The default ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise
-        "high".
+        If two cuts are equally good, the cut nearer to the ``head`` of the column (its low or high end) is used. By
+        default, ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise "high".
         """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
         if weight is None or (weight == weight.max(initial=0.0)).all():
@@ -138,10 +135,10 @@ def _halved(
 class Boxes:
     """Dyadic intervals of several columns, with a fixed density within each interval.
 
-    The density of an inner interval is uniform. In an outer interval, the density at distance u from the finite edge is
-    w / (w + u)², where w is the width of the neighbouring interval. ``cuts`` are the intervals of each column. ``low``,
-    ``high`` and ``width`` (column, interval) are the edges and the width of each interval; for an outer interval,
-    ``width`` is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
+    The density of an inner interval is uniform. The density of an outer interval decreases as 1 / (w + u)² with the
+    distance u from its finite edge, where w is the width of its neighbour. ``cuts`` are the intervals of each column.
+    ``low``, ``high`` and ``width`` (column, interval) are the edges and the width of each interval; for an outer
+    interval, ``width`` is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]
@@ -200,11 +197,7 @@ class Boxes:
         return pt.log((inside * p).sum(-1)) + (inside * within).sum(-1)
 
     def inside(self, code: Array, share: Array) -> Array:
-        """Quantiles of the density within the given intervals, (..., column).
-
-        ``code`` is the interval of each quantile. ``share`` is the probability level of the quantile within this
-        interval.
-        """
+        """The quantile at the level ``share`` of the density within the interval ``code``, (..., column)."""
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

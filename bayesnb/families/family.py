@@ -111,7 +111,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """Real numbers with positive probability; all other numbers have a density only."""
+        """Real numbers with positive probability, such as the 0 of a Hurdle."""
         return ()
 
     def unit_of(self, column: int) -> float | None:
@@ -168,7 +168,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return "; ".join(f"{name}: {part.prior_text}" for name, part in each)
 
     def left_out_of_all(self, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-        """log p(x_i | c, all learned rows but i) of each class c and learned row i, (row, class)."""
+        """Log predictive of each learned row in each class, given all other learned rows, (row, class)."""
         found = self.shared_left_out(posterior, s, x, labels)
         if found is None:
             found = self.log_predictive(posterior, x)
@@ -176,17 +176,17 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
-        """Draw the statistic of ``n`` further cells, (class, column), at θ; ``None`` if only cells can be drawn."""
+        """Draw the statistic of ``n`` (class, column) further cells; ``None`` if only cells can be drawn."""
         return s.drawn(theta, n, rng)
 
     @abstractmethod
     def log_likelihood_given_row(
         self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x_i | θ), (draw, row, class), at draws of θ conditioned on the data and row i.
+        """log p(x | θ), (draw, row, class), at draws of θ given the data and the row itself.
 
-        ``posterior`` and the draws ``theta``, (draw, class, ...), are conditioned on the data, but not on row i.
-        ``chosen`` (draw, row) is the assumed class of the row.
+        ``posterior`` and its draws ``theta`` do not contain the row. ``chosen`` (draw, row) is the assumed class of the
+        row.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -196,12 +196,12 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Result (row, class) of :func:`left_out_of_all` if each row affects all priors; otherwise ``None``."""
+        """Like :func:`left_out_of_all`, but ``None`` unless each row affects the priors of all classes."""
         return None
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ, (row, ...). ``s`` holds quantities without a distribution, such as row lengths."""
+        """Draw one x for each θ, (row, ...); ``s`` holds quantities that are not drawn, such as row lengths."""
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -212,17 +212,18 @@ class Family[P: Belief, S: Statistic](ABC):
         """Convert PyMC variables to θ."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """Weights (class, term) and offset (class,) in log p(x | θ) = offset + weights·φ(x) + g(x).
+        """Weights (class, term) and offset (class,) of log p(x | θ) as a linear function of terms of x.
 
-        The function g is the same for all classes. Raise ``ValueError`` if log p(x | θ) is not linear.
+        Parts of log p(x | θ) that are equal in all classes are left out. Raise ``ValueError`` if log p(x | θ) is not
+        linear.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        log p(x | θ) = xᵀ curvature x + weights·x + Σ_term ``offset`` + a constant that classes share. ``None`` if log
-        p(x | θ) is not quadratic.
+        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + the sum of ``offset`` over
+        terms. ``None`` if log p(x | θ) is not quadratic.
         """
         return None
 
@@ -250,7 +251,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def one_term(self) -> bool:
-        """Whether the columns are dependent given the class, and so form one term of the model."""
+        """Whether the columns form one term of the model because they are dependent given the class."""
         return self.term != "cell"
 
     @property
@@ -270,7 +271,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """Learn settings from arrays (row,), the first table's columns."""
+        """Learn settings, such as edges, from the columns of the first table, given as arrays (row,)."""
         if not self.needs_rows:
             return self
         if not self.parts:
@@ -281,7 +282,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """One family for several columns. Each pair in ``cells`` is (family, position of a column in this family)."""
+        """Combine columns of several families, pairs (family, position of a column), into one family."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
@@ -300,7 +301,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of a column in order; ``None`` if levels can be added."""
+        """All levels of a column in order; ``None`` if later rows may have new levels."""
         return None
 
     def named_classes(self) -> list[Any]:

@@ -23,7 +23,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and its arguments; ``prior(name, shape)`` creates the variable."""
+    """A prior given by a PyMC class and its arguments; call ``prior(name, shape)`` to create the variable."""
 
     dist: Any
     arguments: Mapping[str, Any]
@@ -43,10 +43,7 @@ class Specified:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Given(Declared):
-    """Independent priors of a distribution's parameters.
-
-    ``cells`` only gives the parameters' shape, (class, column).
-    """
+    """Independent priors of a distribution's parameters; only the shape (class, column) of ``cells`` matters."""
 
     of: Mapping[str, Any]
     cells: Array | None = None

@@ -22,10 +22,7 @@ from bayesnb.statistics.statistic import Column, Labels
 
 
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
-    """Sum density(x_j, parameters_j) over columns j, as (..., row, class).
-
-    The parameters are arrays (..., class, column).
-    """
+    """Sum ``density`` over columns, (..., row, class); parameters are (..., class, column)."""
     # Columns with more than half of their cells stored are summed as dense columns, because large corrections would
     # cancel.
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
@@ -47,13 +44,13 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """ln Normal(x | m + low, 1/root_tau²)."""
+    """Log density of a Normal with mean m + low and standard deviation 1/root_tau."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
 
 
 def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
-    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²), (..., row, class); NaN adds nothing."""
+    """Sum :func:`log_normal` over columns, (..., row, class); NaN adds nothing."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
         return over_stored(log_normal, x, m, low, root_tau)
@@ -106,7 +103,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
-        """1 / standard deviation within a class."""
+        """The reciprocal of the standard deviation within a class."""
 
     def statistic(self, x: Column, members: Labels) -> Moments:
         return Moments.of(self.read(x)[0], members)
@@ -146,11 +143,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in constant columns, other classes' rows add pseudo-counts.
-
-        Without these pseudo-counts, a constant column would favour the largest class, which has the most evidence for a
-        small variance.
-        """
+        """The prior of each class and column; in constant columns, other classes' rows add pseudo-counts."""
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.

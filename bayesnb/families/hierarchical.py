@@ -27,9 +27,8 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family, with a prior learned from all classes.
 
-    NUTS samples the shared parameters, and the parameters without a conjugate prior. Class parameters with a conjugate
-    prior are integrated out during sampling, and drawn exactly afterwards. With ``together``, all columns share a
-    hyperprior.
+    NUTS samples all parameters without a conjugate prior. The other parameters are integrated out, and then drawn
+    exactly. With ``together``, all columns share a hyperprior.
     """
 
     together: bool = False
@@ -51,7 +50,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
-        """log p(data | sampled variables) as a scalar tensor, up to a constant."""
+        """Log-likelihood of the data given the sampled variables, a scalar tensor, up to a constant."""
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
@@ -59,7 +58,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert this family's variables to the PyMC variables of ``likelihood``, the conjugate family."""
+        """Convert this family's variables to the PyMC variables of the conjugate family ``likelihood``."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
@@ -96,11 +95,9 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
-    In a class with n rows, the pooled probabilities have the weight strength / (strength + n). If n is the prior median
-    of the strength, strength / (strength + n) has a uniform prior on (0, 1) (uniform shrinkage, Daniels 1999).
-    ``alpha`` is the positive concentration of each level in the Dirichlet prior of the pooled probabilities.
-    ``strength`` is the prior median of the shrinkage strength, in rows, by default the number of levels. With the
-    default strength, equal pooled probabilities give Laplace's rule.
+    The prior of the strength is the uniform shrinkage prior (Daniels 1999). ``alpha`` is the positive concentration of
+    each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the prior median of the shrinkage
+    strength, in rows, by default the number of levels.
     """
 
     alpha: Any = 1.0
@@ -126,8 +123,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ) and θ ~ Dirichlet(strength × pooled) per class, with learned ``strength`` and ``pooled``.
 
     The level probabilities of each class are shrunk towards pooled probabilities, more strongly if the classes differ
-    little (BDA3 5.3, generalized to K levels). θ is integrated out. With ``together``, ln(strength / median) has the
-    same logistic distribution in all columns, with location ~ Logistic(0, 1) and scale ~ HalfNormal(1).
+    little (BDA3 5.3, generalized to K levels).
 
     Parameters
     ----------
@@ -136,7 +132,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths, and so are dependent and form one term of the model.
+        Whether all columns share a prior of ln(strength), with learned location ~ Logistic(0, 1) around the median and
+        scale ~ HalfNormal(1). Columns that share a learned prior are dependent and form one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -161,11 +158,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """The variables are ``pooled`` (column, level) and ``strength`` (column,).
-
-        ``together`` adds the variables ``location`` and ``scale``: ln(strength / median) is location + scale × z, to
-        avoid a funnel.
-        """
+        """Variables: ``pooled`` (column, level) and ``strength`` (column,); with ``together``, also two scalars."""
         import pymc as pm
 
         alpha, median, shared = prior.alpha[0], prior.strength[0], {}
@@ -252,7 +245,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Add one Dirichlet variable per distinct number of levels; the result, (..., column, level), is padded with 0."""
+    """Add Dirichlet variables to the open model; return them as (..., column, level), padded with 0."""
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -270,10 +263,10 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedCentre(Declared):
-    """centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
+    """The prior of the common centre of class means, their standard deviation, and σ within a class.
 
-    The prior of σ is as weak as in ``LocationScale``. All parameters are in units of the column. All parameters except
-    m are positive.
+    centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
+    All parameters are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------
@@ -309,16 +302,15 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) and μ ~ Normal(centre, between²) per class, with learned ``centre`` and ``between``.
 
     Class means are shrunk towards a common centre, more strongly if a class has few rows or if the classes differ
-    little (BDA3 5.4). The class means μ are integrated out. The PyMC model of the whole table uses the non-centred form
-    of μ, which is centre + between × z with z ~ Normal(0, 1). With ``together``, the standard deviation between classes
-    is HalfNormal(scale × ``between``) in each column, with one scale ~ HalfNormal(1) for all columns.
+    little (BDA3 5.4).
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether all columns share one learned ``scale``. Such columns are dependent and form one term of the model.
+        Whether one factor of ``between``, with the prior HalfNormal(1), is learned from all columns. Columns that share
+        a learned factor are dependent and form one term of the model.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -348,11 +340,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: ``centre`` and ``between``, (column,), the mean and standard deviation of the class means; σ
-        within each class, (class, column); with ``together``, one scale for all columns.
-
-        Sampling standard deviations as multiples of prior scales avoids a funnel-shaped posterior.
-        """
+        """Variables: ``centre``, ``between`` (column,), ``sigma`` (class, column); with ``together``, ``scale``."""
         import pymc as pm
 
         m, s, reach, between = (value[0] for value in (prior.m, prior.s, prior.reach, prior.between))

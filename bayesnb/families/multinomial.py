@@ -61,8 +61,8 @@ class WordCounts(Statistic):
     """Sufficient statistic of bags of words.
 
     ``counts`` (class, level) are the counts of words. ``rows`` (class, 1) is the weight of the rows. ``fractions``
-    (class, 1) is the weight of the rows with fractional counts, whose likelihood is not a probability. ``log_peak``
-    (class, 1) is the maximum over θ of the log-likelihood of all rows.
+    (class, 1) is the weight of the rows with fractional counts. ``log_peak`` (class, 1) is the maximum log-likelihood
+    of all rows.
     """
 
     counts: Array
@@ -141,7 +141,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
-    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)], (row, class); t is a number or an array (row, class)."""
+    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)] for each row's word counts n, (row, class)."""
     if np.ndim(t) == 0 and t == 1 and counts.nnz * len(alpha) >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))
@@ -150,7 +150,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 for each row's own class, after subtracting the row's weighted counts from α."""
+    """Like ``rising`` for each learned row in its class, with the row removed from the concentrations α."""
     if DEAR * counts.nnz >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -159,7 +159,7 @@ def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> A
 
 
 def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
-    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class)."""
+    """ln Γ(A + t N) - ln Γ(A), (row, class), for row lengths N and total concentrations A of the classes."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
     # Rows outnumber the distinct lengths; numbers are sorted only if some length is a fraction or large.

@@ -26,8 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
     multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
-    cells are integrated out. No learned row may be partly missing, because the likelihood of such a row would not be
-    conjugate.
+    cells are integrated out. No learned row may be partly missing.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives if the prior contains the pooled covariance, otherwise ``None``."""
+        """Leave-one-out log predictives if the prior contains the covariance within classes, otherwise ``None``."""
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
@@ -175,10 +174,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Each row's log predictive after removing the row from ``believed``; new rows have ``weight`` 0.
+    """Leave-one-out log predictive of each row, or the log predictive of new rows, whose ``weight`` is 0.
 
-    ``squares`` holds the squared distances h, as computed by :func:`distances`. Rows whose removal leaves improper
-    posteriors get NaN.
+    ``squares`` is the output of :func:`distances`. A row gets NaN if the posterior without this row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -196,10 +194,10 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """Like ``log_student``, but the row is also removed from Ψ's shared scatter.
+    """Like ``log_student``, but each row is also removed from the scatter within classes that Ψ contains.
 
-    ``share`` · ``square`` · g gᵀ is subtracted from Ψ. ``own_gap`` holds one vector g per row. ``weight`` is 0 for rows
-    of other classes. The new squared distances are computed with the Sherman-Morrison formula.
+    ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` is 0 for rows of other
+    classes.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
@@ -211,7 +209,7 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """Squared distance of each row from the location, (x - m)ᵀ Ψ⁻¹ (x - m), (row, ...)."""
+    """Squared distance (x - m)ᵀ Ψ⁻¹ (x - m) of each row from the location m, (row, ...)."""
     lead, inverse = believed.m.shape[:-1], believed.root[1]
 
     def part(rows: slice, found: Array) -> None:
@@ -237,9 +235,8 @@ class SharedGaussian(MultivariateGaussian):
     All classes have the same covariance. The model is linear discriminant analysis with its parameters integrated out
     (BDA3 3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
-    Each row changes the posterior of every class, so intervals are computed from draws. Leave-one-out is exact. Moments
-    of the log-odds, EM, exponents, full conformal sets and PyMC are not supported, because they need independent
-    classes.
+    Intervals are computed from draws. Leave-one-out is exact. Moments of the log-odds, EM, exponents, full conformal
+    sets and PyMC are not supported.
 
     Parameters
     ----------
@@ -268,11 +265,7 @@ class SharedGaussian(MultivariateGaussian):
             )
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        """Broadcast the prior over classes.
-
-        If class means have a flat prior (κ = 0), ν is reduced by the number of classes minus 1. With reduced ν, the
-        posterior mode of the covariance under the flat prior is scatter / N.
-        """
+        """Broadcast the prior over classes; a flat prior of the class means (κ = 0) reduces ν by (classes - 1)."""
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))
 

@@ -25,11 +25,7 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, number of events, number of rows, and maximum of the log-likelihood, all (class, column).
-
-    Adding two statistics assumes one common rate. The new maximum log-likelihood is the sum of the two, minus half the
-    likelihood ratio statistic for two rates against one.
-    """
+    """Exposure, number of events, number of rows, and maximum log-likelihood of a rate, all (class, column)."""
 
     exposure: Array
     events: Array
@@ -56,7 +52,7 @@ LEAST = 1e-300
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """Events per exposure over all classes, (column,); NaN without exposure.
+    """The pooled rate of each column, (column,); NaN without exposure.
 
     Raises
     ------
@@ -77,7 +73,7 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s (column,) is the number of events per cell.
+    """Log predictive of waiting times for ``events`` events per cell, without factors that classes share.
 
     Returns
     -------
@@ -125,7 +121,7 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class OfRate(Conjugate[Gamma, Events]):
-    """A likelihood of a rate λ ~ Gamma(α, rate β); a cell adds its events to α and its exposure to β."""
+    """A likelihood of a rate λ ~ Gamma(α, rate β); each cell has a number of events and an exposure."""
 
     prior: Any = field(default_factory=Gamma)
 
@@ -183,7 +179,7 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Log densities of small counts k with exposures e; terms that depend only on k are tabulated."""
+        """Log predictive of small counts, summed over columns; ``None`` if a count is large."""
         # ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). For leave-one-out, ln p = Σ_{0<i≤k}
         # ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
@@ -245,7 +241,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with known shape: a cell x counts as ``shape`` events in x units of exposure."""
+    """x | λ ~ Gamma(shape, rate λ) with known shape: a cell x is the waiting time until ``shape`` events."""
 
     support = POSITIVE
 

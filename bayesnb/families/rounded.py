@@ -29,25 +29,23 @@ ON_GRID = 1e-6
 class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     """Rounded values of a Normal variable. P(x) is the probability of the interval [x, x + unit).
 
-    The data are the counts of rows in each interval. The posterior of mean and precision is integrated by quadrature,
-    with errors of about 1e-12. If the unit is small relative to the standard deviation, the predictive probability is
-    about :class:`Gaussian`'s predictive density times the unit. If all values of a class are equal, the density is
-    finite, and the estimated standard deviation is below about one unit.
+    The posterior of mean and precision is integrated by quadrature, with errors of about 1e-12. If all values of a
+    class are equal, the estimated standard deviation is below about one unit.
 
     Parameters
     ----------
     prior : NormalGamma or Gaussian
         The prior of mean and precision before rounding, or a family with this prior.
     unit : float or array (column,)
-        The unit of rounding: values must be whole multiples of the unit.
+        The unit of rounding. Values must be whole multiples of the unit.
     to : {"down", "nearest"}
         Whether x means the interval [x, x + unit), as for age in years, or [x - unit / 2, x + unit / 2), as for height
         in whole cm. Under the default prior, ``to="nearest"`` only shifts reported means by half a unit.
 
     Notes
     -----
-    ``estimate="map"`` and ``"mle"`` are refused, because the mode has no closed form. The strengths of
-    ``NormalGamma.learned()`` are estimated as if each value were the middle of its interval.
+    ``estimate="map"`` and ``"mle"`` are refused. ``NormalGamma.learned()`` treats each value as the middle of its
+    interval.
 
     Examples
     --------
@@ -98,7 +96,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return self._rounded(Gaussian().resolve_prior(prior, self._moments(s)), s)
 
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> RoundedNormal:
-        """The prior of each class and column; a constant column is treated as in ``Gaussian``."""
+        """The prior of each class and column; for constant columns, see ``Gaussian``."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         one_value = ((s.counts.sum(0) > 0).sum(-1) == 1)[:, None]
@@ -189,7 +187,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 def rounding(x: Array) -> tuple[float, float]:
     """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
 
-    The unit is the smallest distance between two different numbers, if all distances are multiples of it.
+    The unit is the smallest distance between two different numbers.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:

@@ -31,10 +31,7 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """Hyperparameters of a sampled family.
-
-    After ``resolve_prior``, the last dataclass field is an array (class, column).
-    """
+    """Hyperparameters of a sampled family."""
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -80,19 +77,16 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Groups of draws. Within a stratum, shared parameters are nearly equal, so columns are nearly independent.
+    """Groups of draws (strata) in which the parameters shared by columns are nearly equal.
 
-    Columns are independent given the shared parameters h, such as a common scale of standard deviations. A row's
-    predictive is an average over the shared parameters h: E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the
-    plain average E[Π_j p(x_j | θ_j)] grows exponentially with the number of columns. The predictive averages each
-    column's densities within a stratum, multiplies the averages over columns, and averages the products over strata.
+    Within a stratum, columns are nearly independent, so the predictive of a row is a product over columns.
     """
 
     members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by similarity in ``shared``, (draw, parameter); ``shared=None`` gives one stratum."""
+        """Group ``n`` draws by similar values of ``shared``, (draw, parameter); ``None`` gives one stratum."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -108,20 +102,17 @@ class Strata:
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """Log of the average of exp(value) over the draws of each stratum.
-
-        ``value`` is (draw, ...); the result is (stratum, ...).
-        """
+        """Log of the mean density in each stratum, (stratum, ...), from log densities (draw, ...)."""
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
-        """Log of the weighted average of exp(value) over strata; ``value`` is (stratum, ...)."""
+        """Log of the weighted mean density over strata, from log densities (stratum, ...)."""
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw strata, (draw, row), with probability proportional to the stratum's share times the row's density in it.
+        """Draw strata, (draw, row), from their posterior given the row in its ``chosen`` class.
 
         ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
         numbers.
@@ -132,10 +123,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """For each entry of ``stratum``, choose a draw of that stratum, with probability ∝ the draw's weight.
-
-        ``stratum`` is (pick,).
-        """
+        """For each stratum in ``stratum`` (pick,), choose a draw with probability proportional to the draw's weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -146,10 +134,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Yield parts of draws, ≤ ``most`` each.
-
-    Parts of more than ``most`` draws are sorted by the parameter with the largest sd, and halved.
-    """
+    """Split draws into groups of at most ``most`` draws with similar parameters."""
     if len(members) <= most:
         yield members
         return
@@ -166,10 +151,11 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell. Columns that share parameters form a single term.
+        Leave-one-out log predictive of each term in each class, 0 if missing. Columns that share parameters form a
+        single term.
     k : array (row, column)
-        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``). k is 0 if the posterior was
-        sampled again without the row, and NaN for a missing cell.
+        Pareto shape k of the importance weights: 0 if the posterior was sampled again without the row, NaN for a
+        missing cell.
     again : tuple of Convergence
         Diagnostics of posteriors that were sampled again.
     """
@@ -182,8 +168,6 @@ class LeftOut:
 @dataclass(frozen=True, eq=False, init=False)
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
-
-    Given the class and any shared parameters, columns are independent.
 
     Parameters
     ----------
@@ -199,7 +183,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """Make the family from its fields, not from the arguments of its constructor."""
+        """Make the family from the values of its fields."""
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
@@ -232,7 +216,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return posterior.draw(rng, size)
 
     def from_chains(self, posterior: Draws, shape: tuple[int, int]) -> Theta | None:
-        """Evenly spaced draws of each chain, (chain, draw, ...); None if there are too few chains or draws."""
+        """Evenly spaced draws of each chain, (chain, draw, ...), or ``None`` if there are too few draws or chains."""
         (chains, draws), own = shape, len(posterior) // self.sampler.chains
         if chains > self.sampler.chains or not 0 < draws <= own:
             return None
@@ -259,7 +243,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
-        """ln E[p(x | θ)^t] within each stratum, (stratum, row, class), for ``t`` (row, class)."""
+        """Within each stratum, ln E[p(x | θ)^t], (stratum, row, class), for ``t`` (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):
@@ -289,18 +273,16 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
-        """Yield a column j, a block of rows, and log p(x_j | θ) at every draw, (draw, row, class)."""
+        """Yield each column and block of rows, with the log density of the cells at every draw, (draw, row, class)."""
         for column in range(posterior.batch_shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
 
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
-        """Leave-one-out densities of learned rows.
+        """Leave-one-out densities of learned rows, from importance weights of the draws.
 
-        Leaving out a row changes a column's posterior only through the row's cell in this column. Draws are reweighted
-        separately per column (see ``bayesnb.chains.weights_without``). If columns share parameters, weighted densities
-        are averaged within strata of draws. If the importance weights are unreliable and ``learned`` (prior and
-        statistic) is given, the posterior is sampled again without the row.
+        If the weights are unreliable and ``learned`` (prior and statistic) is given, the posterior is sampled again
+        without the row.
         """
         n_classes, n_columns = posterior.batch_shape
         if n_columns > 1 and not self.one_term:
@@ -372,7 +354,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
     @abstractmethod
     def given(self, theta: Mapping[str, Any]) -> Any:
-        """The PyMC distribution of cells; ``theta`` holds tensors (cell, ...)."""
+        """The PyMC distribution of one-dimensional cells; ``theta`` holds tensors with one entry per cell."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)
@@ -462,10 +444,9 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless ``nu`` is given.
 
-    The prior is weak: σ lies between s/20 and 1.6 s with probability 0.9, and the upper tail is long. The density of σ
-    is 0 at σ = 0. The posterior is proper even if all values of a class are equal. Under a flat prior, the posterior
-    would be improper (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters except
-    ``nu`` are in units of the column. All parameters except m are positive.
+    The prior is weak: σ lies between s/20 and 1.6 s with probability 0.9. The posterior is proper even if all values of
+    a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
+    (2010). All parameters except ``nu`` are in units of the column. All parameters except m are positive.
 
     Parameters
     ----------
@@ -531,7 +512,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """NUTS samples variables on the scale (x - m) / s, so the column's unit does not matter."""
+        """NUTS samples standardized variables, so the column's unit does not matter."""
         import pymc as pm
 
         shape = prior.m.shape

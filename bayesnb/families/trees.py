@@ -38,7 +38,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
-        """For each cell, 1 if the cell can hold values, otherwise 0. The result is (column, cell)."""
+        """Whether each cell can hold values, 1 or 0, (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
         # Add half a row to each existing cell, so that no probability is 0 or 1.
@@ -82,7 +82,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """Cell weights, (class, column, cell), and Σ w ln g(x), (class, column), for the density g within cells."""
+    """The weight of each cell, (class, column, cell), and the sum of log densities within cells, (class, column)."""
 
     counts: Array
     log_within: Array
@@ -97,9 +97,8 @@ class CellCounts(Statistic):
 class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and θ has a Pólya tree prior.
 
-    To make the 64 cells, the sorted values of the column are divided into halves repeatedly. The density within a cell
-    is known and is the same for all classes (:class:`bayesnb.families.dyadic.Boxes`). Densities within cells change the
-    evidence, but not the class probabilities.
+    The 64 cells are made by repeatedly dividing the sorted values of the column into halves. The density within a cell
+    (:class:`bayesnb.families.dyadic.Boxes`) is the same for all classes, so class probabilities do not depend on it.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
-    The set of levels is halved repeatedly, so a row in one level also raises the probability of neighbouring levels.
+    A row in one level also raises the probability of neighbouring levels.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the family was inferred from the column's values. If ``inferred`` is true, the counts of a column with
-        only one value are pooled over classes, so this column changes no class probability.
+        Whether the family was inferred from the column's values. If ``inferred`` is true, a column with only one value
+        changes no class probability.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Trials(Statistic):
-    """Numbers of successes, failures and rows, and the maximum over θ of the log-likelihood, all (class, column)."""
+    """Numbers of successes, failures and rows, and the maximum log-likelihood, all (class, column)."""
 
     successes: Array
     failures: Array

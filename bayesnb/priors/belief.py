@@ -116,7 +116,7 @@ def require_in_range(name: str, value: Array, allowed: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of θ. Each position in the arrays of parameters describes one independent θ."""
+    """A distribution of θ. Each position in the arrays of parameters belongs to one independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -200,16 +200,9 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior has the same type.
 
-    To the prior's parameters, the data add increments d, such as the counts of levels, or the number of events and the
-    exposure. A family computes all integrals over θ from one function:
-
-        along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
-
-    L_d(θ) is the likelihood of the data without the base measure. peak(d) is the logarithm of the maximum of L_d, or 0
-    if there is no maximum. Division by max L_d keeps precision: otherwise, rounding at counts of 1e15 would leave no
-    correct digit. For one row's increments d, ``posterior.along(d, 1)`` is the row's log predictive. ``prior.along(d,
-    1)``, with d from all learned rows, is the log evidence. Log predictive and evidence omit ln h, a constant in θ. The
-    first two derivatives of ``along`` at t = 0 are the mean and variance of ln(L_d / max L_d).
+    Data add increments d to the prior's parameters, such as the counts of levels, or the number of events and the
+    exposure. L_d(θ) is the likelihood of data with increments d, without factors that do not depend on θ. The method
+    ``along`` computes all integrals of L_d(θ) over θ, such as the predictive of a row and the evidence.
 
     A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
     to the shape of the data.
@@ -243,18 +236,18 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ, given all later parts."""
+        """Log density of each part of θ, given the parts that follow in the tuple."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
         """``ln |dθ/dφ|``, up to a constant, for transformed parameters φ whose density peaks at the mean of θ.
 
-        The transformed parameters are the log-odds of a probability, the logarithm of a rate, and (μ, √τ) of a Normal.
+        φ is the log-odds of a probability, the logarithm of a rate, or (μ, √τ) of a Normal.
         """
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral that normalizes the density, or 0 if the density needs no normalizing."""
+        """Log of the normalizing constant of the density; 0 if the density is normalized."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
@@ -271,41 +264,45 @@ class Prior(Belief):
     """The name of each factor that can be learned, and the parameters that it multiplies."""
 
     # Updates. Each method takes d as positional arrays that broadcast to the shape of the cells.
+    #
+    # along(d, t) = ln Z(prior + t d) - ln Z(prior) - t · peak(d), where Z normalizes the density. Without peak(d),
+    # rounding at counts of 1e15 would leave no correct digit. For the increments of one row, ``posterior.along(d, 1)``
+    # is the log predictive. For the increments of all rows, ``prior.along(d, 1)`` is the log evidence. Both omit ln h.
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """The posterior after adding t times d; a negative t removes d."""
+        """The posterior after adding t times the increments d; a negative t removes data."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t]; infinite if the expectation does not exist."""
+        """ln E[(L_d(θ) / max L_d)^t] for the likelihood L_d of data d; infinite if the expectation does not exist."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First two derivatives of ``along`` in t."""
+        """First two derivatives of ``along`` with respect to ``t``."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The lower limit of t: ``along`` is finite for every larger t."""
+        """The lower limit of ``t``: ``along`` is finite if ``t`` is larger."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is their cumulant generating function."""
+        """Draws of the log-likelihood of data d relative to its maximum, (draw, row, class, ...)."""
 
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """max over θ of ln L_d(θ); 0 if there is no maximum."""
+        """The maximum over θ of the log-likelihood of data d; 0 if there is no maximum."""
 
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d). ``theta`` is the output of :meth:`theta`."""
+        """Log-likelihood of data d at ``theta``, relative to its maximum."""
 
     @staticmethod
     @abstractmethod
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
-        """Σ ln L_d(θ), a scalar."""
+        """The total log-likelihood of data d as a scalar tensor."""
 
     # θ in likelihood form: by name, and as a logarithm if it may be too small for a float.
 
@@ -332,7 +329,7 @@ class Prior(Belief):
 class Located(Prior):
     """A prior of Normal parameters, including the mean μ.
 
-    The location of μ is the sum of two floats, m + low, so that values far from 0 keep their digits.
+    The location of μ is the sum m + low of a float and its rounding error.
     """
 
     m: Any

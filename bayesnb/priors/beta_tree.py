@@ -43,7 +43,7 @@ MIXED = "a tree whose nodes may stop is a mixture of many densities, whose mode 
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum ``cells`` (..., cell) over the left half and over the right half of each node: two arrays (..., node)."""
+    """Sum ``cells`` (..., cell) over the left half and the right half of each node; two arrays (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, and each node's half (0 or 1) with the cell, both (..., depth)."""
+    """For each cell, the nodes above it and the half of each node (0 or 1) that contains the cell, (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,14 +62,13 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` holds the log evidence of stopping nodes, ``own`` that of splitting nodes, (..., node). ``near`` and
-    ``own`` may also contain the first two derivatives of the log evidence. The nodes form a whole tree, or a path with
-    one node per depth.
+    ``near`` is the log evidence (..., node) of each node if the node stops, ``own`` if the node splits. Either may be
+    followed by its first two derivatives. The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
     total : tuple of arrays (...)
-        Log evidence of the root, and the derivatives of this log evidence.
+        Log evidence of the tree, and its derivatives if given.
     states : list of pairs, one per depth, starting at the root
         Posterior ln P(stop) and ln P(split) of each node.
     """
@@ -86,7 +85,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp(f), and its first two derivatives if ``terms`` contain derivatives of f."""
+    """Log of a weighted sum of exponentials, and its first two derivatives if ``terms`` contain derivatives."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -102,16 +101,16 @@ def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = n
 
 
 def descend(nodes: Array) -> Array:
-    """Sum the values of each node and all its ancestors."""
+    """For each node, the sum of the values of the node and all its ancestors."""
     levels = [nodes[..., here] for here in HERE]
     below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
     return np.concatenate(list(below), axis=-1)
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell. ``left`` and ``right`` (..., node) are the log shares of the halves of each node.
+    """Log probability of each cell, from the log shares (..., node) of each node's ``left`` and ``right`` half.
 
-    ``low`` says whether the left half can hold values (1 or 0), ``high`` whether the right. ``arrays`` is numpy or
+    ``low`` and ``high`` are 1 if the left and right half can hold values, otherwise 0. ``arrays`` is numpy or
     ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
@@ -125,15 +124,7 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
-
-    Adding data d multiplies the evidence of a single node by r_stop if the node stops, and by r_split if the node
-    splits. Adding data multiplies the whole tree's evidence by the factor R of the root. At each node
-
-        R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child.
-
-    The product ∏ r_stop runs over the node and all its descendants.
-    """
+    """The nodes of a whole tree, or of the path to a cell. Each node stops or splits."""
 
     own: Any
     """The distribution of each node's share if the node splits, (..., node)."""
@@ -143,6 +134,9 @@ class Stopping(ABC):
 
     states: tuple[Array, Array]
     """ln P(stop) and ln P(split) of each node, given that all its ancestors split."""
+
+    # Data multiply the evidence of a tree by the factor R of its root. At each node, R = P(stop) · ∏ r_stop +
+    # P(split) · r_split · ∏ R_child, with the node's own factors r. ∏ r_stop runs over the node and its descendants.
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
         t = np.asarray(t, float)[..., None]
@@ -169,8 +163,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The nodes above one cell of a tree, which determine the predictive probability of this cell.
 
-    At each node, θ is the conditional probability of the half that contains the cell. The distribution of θ is ``own``,
-    (..., depth), if the node splits, and ``close`` if the node stops.
+    ``own`` and ``close`` (..., depth) are distributions of the probability of the half that contains the cell: ``own``
+    if the node splits, ``close`` if the node stops.
     """
 
     own: Outcome
@@ -227,8 +221,7 @@ class BetaTree(Stopping, Prior):
     strength : float
         Strength of the root if the root splits, in rows.
     growth : float
-        Factor by which the strength grows per level. If ``growth`` is above 1, fine details require more rows than the
-        coarse shape.
+        Factor by which the strength grows per level.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
@@ -265,7 +258,7 @@ class BetaTree(Stopping, Prior):
 
     @classmethod
     def flat(cls) -> BetaTree:
-        """Each share has a uniform prior, so the posterior mode equals the relative frequencies."""
+        """A uniform prior of each share: the posterior mode is the relative frequencies."""
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
@@ -292,7 +285,7 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """Posterior of the share in each node's left half; uniform if one half cannot contain values."""
+        """The distribution of each node's left share, for one strength; uniform if a half cannot contain values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

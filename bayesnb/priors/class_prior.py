@@ -129,14 +129,15 @@ class FixedProbabilities(Belief):
 def mass_of_new_class(rows: Array) -> float:
     """The probability that the next row has a new class; ``rows`` (class,) are the weights of the known classes.
 
-    After n rows in K classes, the probability of a new class is (1 + d K) / (1 + n) (Pitman and Yor 1997). The discount
-    d is averaged over its posterior distribution. The probability of the class sizes n_k given d is proportional to
-    ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class with a weight below 1 counts as one row.
+    The classes follow a Pitman-Yor process with concentration 1 (Pitman and Yor 1997); its discount has a uniform prior
+    and is integrated out. A class with a weight below 1 counts as one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
     """
     sizes = np.maximum(rows, 1.0)[:, None]
+    # The probability of the class sizes n_k given the discount d is proportional to
+    # ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995).
     # If classes are large, the posterior of d is close to 0. The substitution d = u² places most nodes there.
     nodes, weights = np.polynomial.legendre.leggauss(100)
     u = (nodes + 1) / 2
@@ -151,7 +152,7 @@ class WithUnknown:
     """The prior of the known classes and of one unknown class, which represents all classes without rows.
 
     The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior mean
-    of the unknown class's probability is ``mass`` (Pitman 1996).
+    probability of the unknown class is ``mass`` (Pitman 1996).
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
-    """Class probabilities of each row, (row, class); ``None`` if all rows have the same prior.
+    """Prior class probabilities of each row, (row, class); ``None`` if all rows have the same prior.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Random numbers that all rows share: the draws of a cell do not depend on other rows and columns."""
+"""Reproducible random numbers that all rows share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bayesnb.numerics import Array, log_gamma_draw, log_sum
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    ``key`` holds the seed and integers that identify the drawn quantity. ``part`` holds integers that identify a part
-    of this quantity. ``first`` is the position of the first column. If columns of several features are drawn together,
-    ``columns`` holds two integers per column: the feature's identifier and the column's position in the feature.
+    ``key`` holds the seed and integers that identify the drawn quantity; ``part`` holds integers that identify a part
+    of the quantity. ``first`` is the position of the first column. For columns of several features, ``columns`` holds
+    two integers per column: a number for the feature and a position in the feature.
     """
 
     draws: int
@@ -27,7 +27,7 @@ class CommonDraws:
     part: tuple[int, ...] = ()
 
     def within(self, *key: int) -> CommonDraws:
-        """A copy for part ``key`` of the quantity; different parts have independent random numbers."""
+        """Random numbers for the part ``key``, independent of those for other parts."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

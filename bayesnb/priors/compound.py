@@ -1,6 +1,6 @@
 """Distributions of θ of compound families.
 
-Parameter names end with _1 for the first part, and with _2 for the second part.
+Parameter names end with the number of the part, such as ``mu_1``.
 """
 
 from __future__ import annotations
@@ -83,16 +83,14 @@ class AllOf(Compound):
 class OneOf(Compound):
     """Exactly one part, which is unknown, generates all values of a class and column.
 
-    If a part did not generate the values, the posterior of its θ is the prior. In PyMC, the unknown part is summed out.
-
     Parameters
     ----------
     parts : tuple of Belief
-        Each part's distribution of θ if this part generates the values.
+        Distribution of each part's θ if the part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        Each part's distribution of θ if another part generates the values.
+        Distribution of each part's θ if another part generates the values; the prior.
 
     Examples
     --------
@@ -137,11 +135,7 @@ class OneOf(Compound):
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
-        """ln P(part generates the values | parameters of all parts, data), (..., class, column, part).
-
-        A part's probability is proportional to its posterior weight times (posterior density / prior density) of its
-        parameters.
-        """
+        """Log probability of each part given the data and the parameters of all parts, (..., class, column, part)."""
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
             for parts in (self.parts, self.before)

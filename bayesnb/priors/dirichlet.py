@@ -45,11 +45,7 @@ type Per = Literal["level", "class", "feature", "pooled"]
 
 
 class SimplexPrior(Prior):
-    """Base class of ``Dirichlet`` and ``Beta``.
-
-    If independent rates Gamma(α_k, A) are divided by their sum, the quotients have a Dirichlet distribution. The log
-    integral over θ is a sum over rates, minus a term for the total rate.
-    """
+    """Base class of ``Dirichlet`` and ``Beta``."""
 
     point_axes = 3
     parameters = ("theta",)
@@ -92,12 +88,12 @@ class SimplexPrior(Prior):
 
     @classmethod
     def perks(cls) -> Self:
-        """1/K for each of K outcomes; in sum, one imaginary row per class (Perks 1947)."""
+        """A concentration of 1/K for each of K outcomes: one imaginary row per class (Perks 1947)."""
         return cls.imaginary(1.0, "class")
 
     @classmethod
     def bdeu(cls, ess: float) -> Self:
-        """ess / (classes × outcomes) per class and outcome (Heckerman, Geiger and Chickering 1995)."""
+        """Concentrations ess / (classes × outcomes), the BDeu prior (Heckerman, Geiger and Chickering 1995)."""
         return cls.imaginary(ess, "feature")
 
     @classmethod
@@ -115,7 +111,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def flat(cls) -> Self:
-        """The uniform density; the posterior mode is the relative frequencies."""
+        """The uniform prior, under which the posterior mode is the relative frequencies."""
         return cls.laplace()
 
     # The distribution.
@@ -195,7 +191,7 @@ class SimplexPrior(Prior):
         return Gamma()._with(alpha=self.concentrations, beta=self.total[..., None])
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(θ) / max L)^t] with L(θ) = ∏_k θ_k^n_k; -inf (for t > 0) if a structural zero is counted."""
+        """ln E[(L(θ) / max L)^t] for the likelihood L of counts; -inf (for t > 0) if a structural zero is counted."""
         added = np.asarray(t, float)[..., None] * self.counted(*d)
         more = added.sum(-1)
         each = self._rates().along(added, more[..., None])
@@ -225,7 +221,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def peak(cls, *d: Array) -> Array:
-        """The maximum of the log-likelihood over θ, Σ_k n_k ln(n_k / N)."""
+        """The maximum log-likelihood of the counts, Σ_k n_k ln(n_k / N)."""
         counts = cls.counted(*d)
         with np.errstate(all="ignore"):
             share = np.abs(counts / counts.sum(-1, keepdims=True))
@@ -259,7 +255,7 @@ class Dirichlet(SimplexPrior):
         column. "pooled": in each class, ``alpha`` is divided in proportion to the level frequencies of the whole
         column.
     tuned : bool, optional
-        Whether to multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
+        Whether to multiply ``alpha`` by a factor estimated from the data; see :meth:`learned`.
 
     Examples
     --------
@@ -352,16 +348,14 @@ class Dirichlet(SimplexPrior):
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
-
-        π_c is a Gamma(α_c) variate divided by the sum of the variates of all classes. One more row of class c adds an
-        Exponential variate, because Gamma(α_c) + Exponential(1) is Gamma(α_c + 1).
-        """
+        """Draws of the log probability of each class given one more row of this class, up to a shared term."""
+        # One more row adds an Exponential variate to the class's Gamma variate, because Gamma(α) + Exponential(1) is
+        # Gamma(α + 1).
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t] and its first two derivatives in t, up to terms shared by all classes. ``t`` is (..., class)."""
+        """Log moments ln E[θ^t] and two derivatives in ``t`` (..., class), up to terms shared by all classes."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
@@ -433,7 +427,7 @@ class Dirichlet(SimplexPrior):
 
 
 def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce(x, axis=-1, keepdims=True)``, faster if the axis is short."""
+    """A faster ``combine.reduce(x, axis=-1, keepdims=True)`` for short axes."""
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
     return combine.reduce(x, axis=-1, keepdims=True)
@@ -447,7 +441,7 @@ def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log class probabilities, (row, class), from ``counts`` of all other rows."""
+    """Leave-one-out log probabilities of the classes for each row, (row, class)."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)

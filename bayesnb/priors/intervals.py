@@ -41,10 +41,10 @@ POINTS = 25
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes for integrals over μ and λ of one class and column.
+    """A grid of nodes for integrals over μ and λ = ln σ of one class and column.
 
-    At each λ, ``low`` (λ,) is the first node in μ, and ``step`` (λ,) is the distance between nodes in μ.
-    ``log_weight``, (λ, μ), holds logarithms of weights that sum to 1. ``log_total`` is the log integral.
+    ``low`` and ``step`` are the first node and the distance between nodes in μ, one per λ. ``log_weight`` (λ, μ) holds
+    logarithms of weights that sum to 1. ``log_total`` is the log integral.
     """
 
     log_sd: Array
@@ -62,15 +62,12 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """For each row, whether node weights are negligible at the ends of the grid of λ and μ."""
+        """For each row, whether the weights of the nodes are negligible at the ends of the grid."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
-        """Draw μ and λ, given log weights of the nodes, (λ, μ), and uniform random numbers ``u``, (3, draw).
-
-        Between nodes, the logarithm of the density is interpolated linearly.
-        """
+        """Draw μ and λ, given log weights of the nodes, (λ, μ), and uniform random numbers ``u``, (3, draw)."""
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
         column, within = _drawn_between(log_weight, near, u[2])
@@ -80,7 +77,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes; return the node below each, and the distance in steps, (draw,)."""
+    """Draw positions between nodes; return for each draw the node below and the distance in steps."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -104,7 +101,7 @@ def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """The logarithm of the integrand, for one class and column."""
+    """The log density, up to a constant, that is integrated for one class and column."""
 
     kappa: float
     a: float
@@ -122,7 +119,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """σ · f'(μ) and -σ² · f''(μ) for the log integrand f; each (λ,)."""
+        """First and second derivative in μ of the log integrand, times σ and -σ², one number per λ."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):
@@ -134,7 +131,7 @@ class Integrand:
         return first @ self.count - self.kappa * mu * inverse[:, 0], second @ self.count + self.kappa
 
     def peaks(self, log_sd: Array) -> Array:
-        """The μ that maximizes the integrand at each λ, by bracketed Newton steps."""
+        """The μ that maximizes the integrand, one number per λ."""
         ends, sd = np.append(self.centre, 0.0), np.exp(log_sd)
         low, high = np.full(len(log_sd), ends.min() - 1.0), np.full(len(log_sd), ends.max() + 1.0)
         mu = np.full(len(log_sd), self.count @ self.centre / max(self.kappa + self.count.sum(), self.kappa))
@@ -151,7 +148,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """For each λ: lower and upper bounds in μ, and the approximate log integral between them."""
+        """Lower and upper bound of integration over μ, and the approximate log integral, one number each per λ."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):
@@ -198,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes of one class and column; the interval at ``centre`` gets the additional weight ``more``."""
+    """Integration nodes of one class and column, with ``more`` additional rows in the interval at ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -299,7 +296,7 @@ class Interval:
         return found - self.more
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, row positions, the nodes' log weights (row, λ, μ), and ln P(interval) or ``None``."""
+        """Yield nodes, rows, log weights of the nodes (row, λ, μ), and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]
@@ -410,7 +407,7 @@ class RoundedNormal(Prior):
 
     @property
     def log_total(self) -> Array:
-        """ln P(all values lie in their intervals), (class, column)."""
+        """Log probability that all values lie in their intervals, (class, column)."""
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
@@ -484,7 +481,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """Without learned rows, ``along`` is undefined below this t."""
+        """The lower limit of ``t``, below which ``along`` is undefined."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

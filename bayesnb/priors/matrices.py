@@ -1,6 +1,6 @@
 """Cholesky factors, determinants and quadratic forms of arrays of positive definite matrices.
 
-Each matrix is scaled to a unit diagonal, so that the units of columns do not decide whether the matrix is singular.
+Whether a matrix counts as singular does not depend on the units of its columns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower Cholesky factors, and whether each matrix has such a factor."""
+    """The lower Cholesky factors, and whether each matrix has one."""
     # If LAPACK fails, a pivot is far below ``SINGULAR`` d, so :func:`root` treats the matrix as singular in any case.
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -93,20 +93,17 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Precision matrices with a Wishart prior in the current PyMC model.
-
-    NUTS samples ``LogRoot``. With PyMC's Wishart, NUTS would leave the set of positive definite matrices. ``mean``
-    (class, column, column) is Ψ⁻¹.
-    """
+    """Add precision matrices with a Wishart prior to the open PyMC model; ``mean`` (class, column, column) is Ψ⁻¹."""
     import pymc as pm
     from pymc.distributions.transforms import Transform
     from pytensor import tensor as pt
 
+    # With PyMC's Wishart, NUTS would leave the set of positive definite matrices. LogRoot is unconstrained.
     d = int(mean.type.shape[-1])
     below, diagonal = np.tril_indices(d), np.arange(d)
 
     class LogRoot(Transform):
-        """The lower Cholesky factor of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ; the diagonal is replaced by its logarithm."""
+        """PyMC transform of a precision matrix Λ to its standardized Cholesky factor with a logarithmic diagonal."""
 
         name = "logroot"
 

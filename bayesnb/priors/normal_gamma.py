@@ -32,10 +32,9 @@ from bayesnb.priors.common_draws import CommonDraws
 class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The
-    methods need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the
-    weight of the rows; their mean, as the sum of two floats; and their scatter about the mean (``None`` for a single
-    row).
+    For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. Data are
+    (n, mean, low, scatter): the weight of the rows, their mean (as the sum mean + low), and their scatter about the
+    mean (``None`` for a single row).
     """
 
     kappa: Any
@@ -56,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """ln det(Ψ/2) after adding t · d: increase, new value, and whether Ψ is positive definite."""
+        """Increase of ln det(Ψ/2) by adding data ``t`` times, new value, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -70,14 +69,14 @@ class UnknownPrecision(Located):
     @staticmethod
     @abstractmethod
     def squares(precision: Array, gap: Array, n: Array, scatter: Any) -> Array:
-        """tr(Λ [scatter + n gap gapᵀ])."""
+        """Sum of the squared distances of the rows from μ, tr(Λ [scatter + n gap gapᵀ]), for gap = mean - μ."""
 
     @property
     def nu(self) -> Array:
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """Shapes (ν - k) / 2 of the Gamma variates from which a Wishart variate is computed."""
+        """Shapes of the Gamma variates from which a Wishart variate is computed."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -112,11 +111,7 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2). L is not divided by its maximum.
-
-        If ν is large, the two log normalizers are far larger than their difference, so the difference is computed
-        directly.
-        """
+        """ln E[L^t] for the likelihood L of the data, which is not divided by its maximum."""
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
             kappa = self.kappa + rows
@@ -258,7 +253,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """The same as :meth:`reference`: Jeffreys' rule, applied to μ and τ separately, gives p(μ, τ) ∝ 1/τ."""
+        """The same as :meth:`reference`: The improper prior p(μ, τ) ∝ 1/τ (Jeffreys' rule for μ and τ separately)."""
         return cls.reference()
 
     @classmethod
@@ -314,10 +309,10 @@ class NormalGamma(UnknownPrecision):
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def curve(self, t: int = 1) -> tuple[Array, ...]:
-        """The Student-t log density of x (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
+        """Constants of the Student-t log density of x: log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        For t = -1, the curve is the leave-one-out log density of a learned row: log_height + exponent ln(1 - ((x - m -
-        low) scale)²). The results are NaN if the distribution is improper.
+        For t = -1, the constants are those of the leave-one-out log density: log_height + exponent ln(1 - ((x - m -
+        low) scale)²).
 
         Returns
         -------

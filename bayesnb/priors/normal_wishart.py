@@ -49,8 +49,7 @@ class NormalWishart(UnknownPrecision):
         Low-order part of the location m + low.
 
     share : array (class,), optional
-        With ``scale="shared"``, Ψ of a class includes squares and products of the learned rows, weighted by ``share``.
-        Otherwise, ``share`` is 0.
+        The weight of the learned rows' scatter in Ψ, computed if ``scale="shared"``. Otherwise, ``share`` is 0.
 
     Examples
     --------
@@ -115,12 +114,12 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def reference(cls) -> NormalWishart:
-        """κ=0, dof=0, Ψ=0, improper. The posterior mode of Λ is the inverse of the covariance with divisor N-1."""
+        """The improper prior κ=0, dof=0, Ψ=0: the posterior mode of Λ is 1 / (covariance with divisor N-1)."""
         return cls(0.0, 0.0, 0.0, 0.0)
 
     @classmethod
     def flat(cls) -> NormalWishart:
-        """κ=0, dof=1, Ψ=0, improper. The posterior mode of Λ is the inverse of the covariance with divisor N."""
+        """The improper prior κ=0, dof=1, Ψ=0: the posterior mode of Λ is 1 / (covariance with divisor N)."""
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
@@ -182,7 +181,7 @@ class NormalWishart(UnknownPrecision):
         return per[..., None] * np.diagonal(self.scale, axis1=-2, axis2=-1), of_precision
 
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹. A is lower triangular with independent entries."""
+        """Draws of μ - m and of the precision, by Bartlett's decomposition."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
         shape = (self.nu[..., None] - np.arange(d)) / 2
@@ -241,7 +240,7 @@ def _within(s: Scatter, variance: Array) -> Array:
 
 
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
-    """The ``dof`` that maximizes evidence × hyperprior."""
+    """The ``dof`` that maximizes the evidence times the hyperprior."""
     # Let Ψ = dof T, and M the scatter of a class plus the term for the distance of the mean from m. The evidence
     # depends on the data only through the eigenvalues of T⁻¹ M.
     n, d = s.n[:, 0], len(target)

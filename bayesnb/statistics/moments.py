@@ -1,14 +1,6 @@
 """Mean and scatter of real numbers per class.
 
-Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). Let n be the weight, T the total and S the
-scatter of a set of rows:
-
-    T = T_a + T_b, S = S_a + S_b + (n_a n_b / n) (T_b / n_b - T_a / n_a)².
-
-Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean
-multiplies the scatter's relative rounding error by about k² / n. Unlearning keeps nine digits of the scatter if the row
-is within about 1e10 √n standard deviations of the mean (3e3 √n with plain floats). Every statistic stores a bound on
-the rounding error of its scatter. Unlearning raises an error if too few digits remain.
+Unlearning raises an error if rounding would leave fewer than nine digits of the scatter.
 """
 
 from __future__ import annotations
@@ -39,14 +31,16 @@ SHARED = 2.0**-24
 KEPT = 1e-9
 """Largest accepted relative rounding error of a scatter when rows are unlearned."""
 
+# Unlearning a row k standard deviations from the mean multiplies the relative rounding error of the scatter by about
+# k² / n. With two floats per number, nine digits are left if k is below about 1e10 √n (3e3 √n with plain floats).
+
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """For each class: weight of the rows, total Σ w x, and scatter about the mean.
+    """For each class: weight of the rows, total Σ w x, and scatter about the mean, each stored as two floats.
 
-    Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part. Two further fields
-    have the shape (class, column): ``lost`` is a bound on the error of the scatter, and ``nonzero`` is the weight of
-    values other than 0.
+    ``lost`` (class, column) is a bound on the error of the scatter. ``nonzero`` (class, column) is the weight of values
+    other than 0.
     """
 
     n: Array
@@ -64,9 +58,9 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """Make the statistic from Σ w, Σ w (x - v) and Σ w (x - v)².
+        """Make the statistic from the weight, Σ w (x - v) and Σ w (x - v)².
 
-        The sum of squares has relative error at most ``rounding``.
+        The relative error of the sum of squares is at most ``rounding``.
         """
         # n (one / n)² instead of one² / n: the total weight of a class may be so small that 1 / n overflows.
         scatter = two - cls.squared(n, one / n.where(n.high != 0, 1.0))
@@ -76,7 +70,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The weight ``share`` times the squared difference of means, ``gap``."""
+        """The weight ``share`` times the square of ``gap``, a difference of means."""
 
     @staticmethod
     @abstractmethod
@@ -86,7 +80,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Whether each entry of the scatter involves only columns selected by ``some`` (class, column)."""
+        """Mask of the entries of the scatter that involve only the columns ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -104,6 +98,7 @@ class Centred(Statistic):
 
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
+        # scatter = scatter_a + scatter_b + (n_a n_b / n) (mean_b - mean_a)² (Chan, Golub and LeVeque 1983).
         gap, left = other.centre - self.centre, n.high != 0
         share = (self.weight * other.weight / n.where(left, 1.0)).where(left)
         total = TwoFloat(self.total, self.total_rest) + TwoFloat(other.total, other.total_rest)
@@ -149,7 +144,7 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """Remove rounding errors after rows were unlearned; ``before`` is the earlier statistic.
+        """Remove rounding errors after rows were unlearned from the statistic ``before``.
 
         Raises
         ------
@@ -311,7 +306,7 @@ def require_whole(x: Array) -> None:
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a partly missing row; None if no row is partly missing."""
+    """Row and column of the first missing cell in a partly missing row, or ``None``."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -327,7 +322,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Group rows by known columns; yield the rows and the known columns (``None`` for all)."""
+    """Group rows by their known columns; for each group, yield row indices and known columns (``None`` for all)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

@@ -40,8 +40,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis.
 
-    Joining columns concatenates their level names and pads shorter counts with 0. Other fields come from the first
-    part.
+    Level names are concatenated, too. Shorter counts of levels are padded with 0.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -61,7 +60,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 
 def arrays_of(part: Any) -> dict[str, Any]:
-    """The array fields of a data class, without cached values (other threads may change these)."""
+    """The array fields of a data class, without cached values."""
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
 
@@ -85,7 +84,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def form(value: Any) -> Any:
-    """The types and shapes of a value; the first axis of arrays, the classes, is ignored."""
+    """The types and shapes of a value, ignoring the class axis of arrays."""
     if is_dataclass(value):
         return type(value), [form(getattr(value, f.name)) for f in fields(value)]
     if isinstance(value, np.ndarray):
@@ -134,7 +133,7 @@ class Labels:
 
     @property
     def size(self) -> int:
-        """Number of rows; a row of weight w counts w times if all weights are whole numbers."""
+        """Number of rows, or the sum of their weights if all weights are whole numbers."""
         return int(self.weight.sum()) if self.whole else int((self.weight > 0).sum())
 
     def weights(self) -> Array:
@@ -197,7 +196,7 @@ class Statistic(ABC):
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def contradiction(self) -> str:
-        """The reason why this statistic is impossible, or "" if it is possible."""
+        """The reason why no rows can have this statistic, or "" if rows can."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
@@ -205,7 +204,7 @@ class Statistic(ABC):
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` cells, (class, column), given θ; ``None`` if each cell must be drawn."""
+        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if each cell must be drawn."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -231,10 +230,9 @@ class Statistic(ABC):
         return self
 
     def settled(self, before: Self) -> Self:
-        """Remove rounding errors that arose when rows were subtracted from ``before``.
+        """Remove rounding errors after rows were subtracted from ``before``.
 
-        Weights near 0 become 0. A clearly negative weight raises :class:`UnlearnedError`: the subtracted rows are not
-        in ``before``.
+        Raise :class:`UnlearnedError` if a weight is clearly negative, so the subtracted rows were not in ``before``.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -258,7 +256,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Replace rounding errors in weights by 0; never replace positive whole numbers.
+    """Replace rounding errors in weights by 0, but keep positive whole numbers.
 
     ``whole`` are the weights before rows were removed.
     """

@@ -233,8 +233,8 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions, in ``posterior.pieces()``, of columns with no value, or with one value equally probable in all
-    classes.
+    """Positions in ``posterior.pieces()`` of columns with no value, or a single value that all classes make equally
+    probable.
     """
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.
@@ -251,7 +251,7 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Standardized real columns, by the means and standard deviations of the rows that define the cells.
+    """Standardize real columns, with the means and standard deviations of the rows that define the cells.
 
     Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high``.
     """
@@ -362,7 +362,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether forests are not used, or all pairs of at most ``MOST_OF_FORESTS`` columns are counted."""
+        """Whether all pairs of at most ``MOST_OF_FORESTS`` columns are counted; True if forests are not used."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 
@@ -421,8 +421,8 @@ class Cells:
 class DependenceStatistics:
     """Counts of rows in cells, and joint moments. The operator ``+`` pools counts, and ``*`` discounts them.
 
-    ``shapes`` are counts in the cells of single columns, ``leaves`` in the nodes of partitions, and ``stops`` in the
-    nodes of trees. ``near`` are counts of combinations of cells. ``rows`` is the total weight of the rows per class.
+    Cells of single columns are counted in ``shapes``, nodes of partitions in ``leaves``, nodes of trees in ``stops``,
+    and combinations of cells in ``near``. The total weight of the rows per class is ``rows``.
     """
 
     cells: Cells
@@ -501,7 +501,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that forests may connect; from many columns, those with the largest log Bayes factors."""
+    """The columns that forests may connect: all columns, or those with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = grid.searched()

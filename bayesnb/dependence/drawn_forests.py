@@ -43,7 +43,9 @@ class DrawnForests:
     def log_joint(
         self, data: Data, n_rows: int, common: CommonDraws, given_row: bool = False, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class), given the data and, if ``given_row`` is true, the row."""
+        """log p(c, x | θ) at every draw, (draw, row, class). If ``given_row`` is true, draws are also conditioned on
+        the row.
+        """
         posterior, theta = self.posterior, self.theta
         own, chosen = terms.predictive(posterior, data, n_rows), None
         if given_row:

@@ -24,9 +24,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    The mean is ½ for shape terms, and for features that have a shape term. The mean is 1 for other features (naive
-    Bayes) and for forests, and 0 for all other terms. If ``sd`` has several values, the value with the largest evidence
-    is used. With ``by_class``, each exponent has a deviation per class.
+    The mean is ½ for shape terms, and for features that have a shape term. The mean is 1 for features without a shape
+    term (naive Bayes) and for forests. All remaining terms have the mean 0. If ``sd`` has several values, the value
+    with the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents of all terms, then the deviations of each class.
 
-    ``own`` holds the positions of the covariates that have a deviation per class: terms with an exponent per class,
-    cells with offsets, numeric columns with slopes, and the constant, in this order.
+    The array ``own`` lists the covariates with a deviation per class: terms with an exponent per class, cells with
+    offsets, numeric columns with slopes, and the constant.
     """
 
     terms: int
@@ -73,8 +73,8 @@ class Layout:
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate).
 
-        Covariates are ordered: terms, cells with offsets, numeric columns with slopes, and the constant 1. The exponent
-        of the constant is the offset of the class.
+        The order of the covariates is: terms, cells with offsets, numeric columns with slopes, the constant 1. The
+        exponent of the constant is the offset of the class.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
@@ -113,10 +113,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Exponents:
-    """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
+    """Naive Bayes with exponents w and offsets b: p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}.
 
-    The exponents w and the offsets b are learned from the labels. Naive Bayes has w = 1 and b = 0. With two copies of a
-    column, each copy gets the exponent ½. The terms of a learned row are computed without the row.
+    The exponents and offsets have priors, and are learned from the labels. Plain naive Bayes has w = 1 and b = 0. With
+    two copies of a column, each copy gets the exponent ½. The terms of a learned row are computed without the row.
     ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters

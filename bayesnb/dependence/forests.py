@@ -78,10 +78,10 @@ class DrawnTerm:
 class Forests:
     """The posterior of cell probabilities and of forests.
 
-    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` holds counts
-    of the cells of pairs of columns, and ``alone`` of single columns (pairs with a dummy column of one cell).
-    ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the prior weight of each root;
-    a larger ``beta`` means fewer edges.
+    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. The cells of pairs of
+    columns are counted in ``counts``. The cells of single columns are counted in ``alone``, as pairs with a dummy
+    column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the prior
+    weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -396,7 +396,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weight of learned rows that equal each row in columns u and v, and in column u alone.
+        """The weights of the learned rows with the same cells as each row: in columns u and v; and in column u.
 
         Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
         """

@@ -1,8 +1,8 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
 Columns are ordered by their numbers of missing cells, and divided into *blocks*. Each factor p(block | earlier blocks)
-has a Normal-Wishart posterior, from the rows that are complete in these blocks. The factorization keeps the model
-conjugate with missing cells (Little and Rubin 2019, chapter 7; ``docs/theory/exponents.md``).
+has a Normal-Wishart posterior, from the rows that are complete in these blocks. With these factors, the model is
+conjugate even if cells are missing (Little and Rubin 2019, chapter 7; ``docs/theory/exponents.md``).
 """
 
 from __future__ import annotations

@@ -36,11 +36,11 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees on the cells of columns (Breiman 1996, 2001), grown until their leaves are pure.
 
-    Each tree is grown on a part of the rows, chosen by a hash of the cells of a row. Rows with equal cells are all in
-    this part, or all omitted. Node counts include all rows.
+    A hash of a row's cells decides whether a tree is grown on the row. Rows with equal cells are either all used to
+    grow a tree, or all omitted. The counts of the nodes include all rows.
 
-    ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are as in
-    :func:`keys_of_cells`. ``share`` is the expected fraction of the rows on which a tree is grown.
+    The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. For ``keys``,
+    see :func:`keys_of_cells`. Each tree is grown on about the fraction ``share`` of the rows.
     """
 
     columns: Array
@@ -156,10 +156,10 @@ class LabelTreeTerm:
     """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
-    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior around the class
-    frequencies of all rows, worth ``STRENGTH`` rows. A learned row with a missing cell at a split stops at this split.
-    For a new row with a missing cell, the predictions of both children are averaged. A learned row is predicted only by
-    trees that were grown without this row.
+    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior. The prior mean is the
+    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. A learned row with a missing cell at a
+    split stops at this split. For a new row with a missing cell, the predictions of both children are averaged. A
+    learned row is predicted only by trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """

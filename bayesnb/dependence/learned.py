@@ -307,7 +307,7 @@ def rows_left_out(
 
 
 def learned_under(posterior: Posterior) -> Posterior:
-    """The posterior with the default class prior, under which exponents and offsets are learned."""
+    """The posterior with the default class prior; exponents and offsets are learned under this prior."""
     # Offsets learned under known class probabilities would restore the class frequencies of the labels.
     return posterior.with_class_prior(Dirichlet())
 

@@ -125,7 +125,7 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """The posterior of the exponents of each member of a model average; without averaging, of a single member.
+        """For each member of a model average, the posterior of the exponents. Without averaging, there is one member.
 
         The search starts from ``before``: terms and members learned from more rows.
         """
@@ -262,10 +262,10 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """The posterior mode of the weights of the members, and of the power of their weighted mean (stacking).
+    """Stacking: the posterior mode of the members' weights, and of the power to which the weighted mean is raised.
 
-    The weights have a Dirichlet prior (Yao et al. 2018). The weighted mean is raised to a power, because means of
-    calibrated probabilities are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
+    The weights have a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities
+    are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)

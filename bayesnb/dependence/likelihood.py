@@ -1,10 +1,10 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
 The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
-is concave. It is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where o_c is the log class probability, s_ct is term t of the
-row under class c, and v_ct is the exponent of the term. Exponents are shared by the classes, v_ct = w_t, or have a
-deviation per class, v_ct = w_t + d_ct. Other covariates have the same value for all classes, and a coefficient per
-class: indicators of cells, standardized numbers, and the constant 1.
+is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where o_c is the log class probability,
+s_ct is term t of the row under class c, and v_ct is the exponent of the term. Either all classes share the exponent w_t
+of a term, or class c has the exponent w_t + d_ct with a deviation d_ct. Other covariates have the same value for all
+classes, and a coefficient per class: indicators of cells, standardized numbers, and the constant 1.
 
 A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
 """
@@ -23,7 +23,7 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Covariates that have the same value, and separate parameters, for all classes.
+    """Covariates that have the same value for all classes, with one parameter per class.
 
     ``cells``, (row, column), holds positions in the list of all cells that have offsets; -1 if the cell is missing.
     ``numbers``, (row, number), are standardized; 0 if missing.
@@ -161,8 +161,8 @@ def _information_by_classes(
 ) -> None:
     """Add the information of a block of rows in place, computed by sums over classes.
 
-    Block (w, w) of the shared exponents is added to ``shared``, block (w, d) to ``mixed``, and block (d, d) of the
-    deviations to ``apart``.
+    The blocks of the information matrix are ``shared`` for shared exponents, ``apart`` for deviations, and ``mixed``
+    for pairs of a shared exponent and a deviation.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)

@@ -76,9 +76,10 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns. A real column adds the squared difference of ranks, scaled to
-    variance 1. A categorical column adds 2 if the levels differ. A column with a missing cell adds its mean over pairs
-    of rows. The width h and the strength a minimize the leave-one-out log loss of the learned rows.
+    The squared distance d² is a sum over columns. A real column adds the squared difference of two ranks, where ranks
+    are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds
+    the mean contribution of the column over all pairs of rows. The width h and the strength a minimize the
+    leave-one-out log loss of the learned rows.
     """
 
     counts: NearCounts
@@ -121,7 +122,7 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """The Aumann-Shapley value (1974) of each column's contribution to the term, (row, class, column)."""
+        """Contribution of each column to the term, (row, class, column): the Aumann-Shapley value (1974)."""
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
         # Multiply every squared distance by t. The derivative of the term in t is a sum over columns; each column gets
@@ -161,7 +162,9 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² from each row to each learned combination of cells, divided by the mean d² over pairs of rows."""
+        """Half the squared distance from each row to each learned combination of cells, in units of the mean squared
+        distance.
+        """
         # A pair of known cells adds (z - z')²; a pair with a missing cell adds the mean of (z - z')². The positions z
         # of missing cells are 0, so the sum is a product of matrices.
         here, there, constant = [], [], 0.0

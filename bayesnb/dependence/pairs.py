@@ -34,14 +34,14 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Sum ``counts`` in each cell of the first ``steps`` refinements."""
+        """Counts of the coarser cells after ``steps`` refinements, from ``counts`` of the finest cells."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, the cell that contains it after ``steps`` refinements."""
+        """For each finest cell, the coarser cell that contains it after ``steps`` refinements."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -83,11 +83,11 @@ class PairCounts(Statistic):
     def log_bayes_factors(self, by_class: bool = False) -> Array:
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-        The Bayes factor is the ratio of exact Dirichlet evidences, of joint cells and of independent cells (Heckerman,
-        Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is worth
-        ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the frequencies are those of the class, and the prior is worth
-        one row per pair of cells. The Bayes factor is then divided by its approximate mean over permutations of one
-        column within classes.
+        The Bayes factor is the exact Dirichlet evidence of joint cells, divided by that of independent cells
+        (Heckerman, Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is
+        worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of the class, and is
+        worth one row per pair of cells. The Bayes factor is then divided by its approximate mean over permutations of
+        one column within classes.
         """
 
         def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -340,8 +340,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """The steps in which two columns are refined.
 
-    Each step is a tuple: whether the first column is refined, and the numbers of earlier refinements of the refined
-    column and of the other column.
+    Each step (first, own, other) refines the first column if ``first`` is true, otherwise the second column. The
+    refined column has ``own`` earlier refinements, and the other column has ``other`` earlier refinements.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

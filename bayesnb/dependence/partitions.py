@@ -32,8 +32,8 @@ class Partitions:
     """Random binary trees in which all nodes of the same depth use the same split.
 
     ``columns`` and ``cells``, (partition, step), hold the column and the interval or level of each split. A row goes
-    right if its value equals the level, or lies in the interval or above. A row with a missing value stops at the
-    split. The children of node k are the nodes 2k and 2k + 1.
+    right at a split if its value equals the split's level, or is not below the split's interval. A row with a missing
+    value stops at the split. The children of node k are the nodes 2k and 2k + 1.
     """
 
     columns: Array
@@ -41,7 +41,7 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions from the cells of the rows, ``codes`` (column, row), without labels."""
+        """Draw ``n`` partitions, given the cells ``codes`` (column, row) of the rows. Labels are not used."""
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
         seeds = _seeds(real, codes, weight, order)
@@ -104,10 +104,10 @@ def _total(keys: Array, codes: Array) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PartitionTerm:
-    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent a row's leaves are in class c.
+    """The mean of ln p(leaf | c) - ln p(leaf) over partitions, where a row's leaf is the node in which the row stops.
 
-    At each node, the probability of going right has a Beta prior per class. The prior mean is the frequency over all
-    classes, and the prior is worth ``STRENGTH`` rows.
+    At each node, the probability of going right has a Beta prior per class. The mean of the Beta prior is the frequency
+    over all classes; its strength is ``STRENGTH`` rows.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.

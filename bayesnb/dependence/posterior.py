@@ -143,13 +143,14 @@ def draws(
 
     If the Laplace approximation is good (error at most ``EXACT``), the draws are antithetic pairs from the
     approximating Normal (Hammersley and Morton 1956). Otherwise, all draws are made by elliptical slice sampling
-    (Murray, Adams and MacKay 2010; Nishihara, Murray and Adams 2014).
+    (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
 
     Returns
     -------
     array (draw, parameter)
+        The draws.
     float
-        The error, in nats: the standard deviation of the log ratio of the posterior to the approximating Normal.
+        The error: the standard deviation, in nats, of ln(posterior density / Normal density).
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
@@ -262,15 +263,15 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 class LearnedExponents:
     """The posterior of the exponents given the labels.
 
-    ``names`` and ``groups`` are the names and groups of the learned terms. ``scales`` holds the prior standard
-    deviation of each group. ``posterior`` is the Laplace approximation of the learned parameters, or ``None`` for fixed
-    exponents. ``learned`` is the layout of these parameters. ``off`` is the error of the Laplace approximation, in nats
-    (see :func:`draws`). ``points``, (draw, parameter), are draws with ``weights``, or fixed exponents.
+    The learned terms have ``names`` and ``groups``; each group has a prior standard deviation in ``scales``. The field
+    ``posterior`` is the Laplace approximation of the learned parameters, or ``None`` for fixed exponents. The layout of
+    the learned parameters is ``learned``. The error of the Laplace approximation is ``off``, in nats (see
+    :func:`draws`). The array ``points``, (draw, parameter), holds draws with ``weights``, or fixed exponents.
 
-    ``average`` holds the weights of the members of a model average. The first member predicts the class frequencies;
-    its exponents are all 0. The last member learns all terms; ``posterior`` is the posterior of this member. The rows
-    of ``points`` are in the order of the members. Averaged probabilities are raised to ``power``. ``spreads`` holds the
-    Normal distribution of each member.
+    In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
+    because all its exponents are 0. The last member learns all terms; ``posterior`` belongs to this member. The rows of
+    ``points`` are in the order of the members. Averaged probabilities are raised to ``power``. Each member has a Normal
+    distribution in ``spreads``.
     """
 
     spec: Exponents
@@ -298,7 +299,9 @@ class LearnedExponents:
         return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
 
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
-        """Whether the exponents match these groups, and these numbers of cells with offsets and of numeric columns."""
+        """Whether the exponents match these groups, the number of cells with offsets, and the number of numeric
+        columns.
+        """
         layout = every = Layout.of(groups, n_classes, offsets)
         if self.spec.average:
             every = layout.wider(trees, numbers)

@@ -53,7 +53,7 @@ FEW = 6
 class Spread:
     """A Normal distribution of the parameters, with its weight in a model average.
 
-    The covariance is root rootᵀ. The array ``root`` is (parameter, rank); rank 0 means fixed parameters.
+    The covariance matrix is ``root @ root.T``. The array ``root`` is (parameter, rank); rank 0 means fixed parameters.
     """
 
     weight: float
@@ -69,7 +69,7 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Draws, (draw, parameter), from standard Normal numbers ``z``; columns of ``z`` follow ascending ``mean``."""
+        """Convert standard Normal numbers to draws, (draw, parameter). Columns of ``z`` are ordered by ``mean``."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
@@ -134,7 +134,7 @@ def averaged(mean: Array, covariance: Array) -> Array:
 
 
 def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """The means of the class probabilities p, (row, class), and of p pᵀ, (row, class, class), for Normal scores."""
+    """For Normal scores: the mean class probabilities p, (row, class), and the mean of p pᵀ, (row, class, class)."""
     if mean.shape[1] == 2:
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])
@@ -204,8 +204,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Class probabilities at quadrature nodes, for classes sorted by the moments of their scores.
 
     Return p (class, row, node), the weight of each node, the log scale of p (row, class), and the permutation that
-    restores the order of the classes. The last array, (row, class, class), averages over classes with equal moments; it
-    is ``None`` if no average is needed.
+    restores the order of the classes. The last returned array, (row, class, class), holds weights for averages over
+    classes with equal moments; ``None`` if no average is needed.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

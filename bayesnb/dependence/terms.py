@@ -57,8 +57,8 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The leave-one-out log predictive of each column for learned rows, (row, class, term).
 
-    Only the predictive of a row's own class changes. A prior that was scaled to the data is not rescaled. ``sampled``
-    is the result of :meth:`Posterior.sampled_left_out`, if known.
+    Leaving out a row changes only the predictive of the row's class. A prior that was scaled to the data is not
+    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------

@@ -80,9 +80,9 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether a compiled loop should replace the bit-identical numpy code for ``cells`` cells.
+    """Whether to run a compiled loop instead of its bit-identical numpy form, for ``cells`` cells.
 
-    The compiler is loaded only after numpy has worked for about as long as loading takes, one second. The loaded
+    The compiler is loaded only after numpy has worked for about one second, the time that loading takes. The loaded
     compiler is used for loops over at least ``from_`` cells.
     """
     global _answered

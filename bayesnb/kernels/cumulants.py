@@ -1,4 +1,4 @@
-"""Log moments of cell densities and their first two derivatives, for many exponents."""
+"""ln E[p(x | θ)^t] of cells x, with the first two derivatives in the exponent t."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """For each node eliminated by :func:`log_forests`: the log weights of its edges, and its share in the remaining
-    edges.
+    """For each node that :func:`log_forests` eliminates: log weights of its edges, and its share of the remaining
+    weights.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):

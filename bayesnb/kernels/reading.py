@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether any cell is extreme (:func:`extremes`) or, with ``signed=False``, negative or NaN."""
+    """Whether any cell is extreme (:func:`extremes`). If not ``signed``, negative cells and NaN are extreme, too."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
@@ -121,7 +121,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _seen(x: Array) -> tuple[Array, int]:
-    """Per column, a number whose bit v is set if the value v (below 64) occurs; and the bitwise OR of all values."""
+    """Per column, a bit mask of the values (below 64) that occur; and the bitwise OR of all values."""
     bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
     if x.shape[1] == 1:
         # The bits of a single column stay in a register.

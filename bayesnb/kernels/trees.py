@@ -27,9 +27,9 @@ def grow(
 ) -> int:  # fmt: skip
     """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
-    Each node tries some columns and makes the cut with the largest decrease of Gini impurity. Columns are chosen, and
-    ties between cuts broken, by hashes of the columns and of the node's rows. The tree does not depend on names of
-    levels or on signs of columns.
+    Each node tries some columns and makes the cut with the largest decrease of Gini impurity. Hashes of columns and
+    rows choose the columns, and break ties between cuts. The tree does not depend on names of levels or on signs of
+    columns.
 
     Parameters
     ----------
@@ -215,9 +215,10 @@ def weigh(
 ) -> None:  # fmt: skip
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
-    On input, ``counts`` (tree, node, class) counts the rows that stop in each node; on output, the rows that reach the
-    node. Output arrays (tree, node) hold log evidence: ``of_node`` of a node's rows, ``of_known`` of the rows in its
-    children, and ``below`` the average over all prunings.
+    On input, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. On output, ``counts``
+    holds the weight of the rows that reach a node. Output arrays (tree, node) hold log evidence. The array ``of_node``
+    is for the rows of a node, and ``of_known`` for the rows in the node's children. The array ``below`` is an average
+    over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -258,10 +259,10 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
-    A learned row is predicted without the row: ``weight`` is subtracted from node counts along its path. Trees grown on
-    the row, marked in ``inside`` (row, tree), are skipped. A row with a missing cell at a split goes to both children,
-    in proportion to their counts. ``codes`` has shape (row, column). ``y`` (row,) is the class of a learned row, -1 for
-    a new row. The output is ``found`` (row, class). Other arrays are as in :func:`weigh`.
+    The prediction for a learned row does not use this row: ``weight`` is subtracted from the counts along the row's
+    path. Trees grown on the row, marked in ``inside`` (row, tree), are skipped. A row with a missing cell at a split
+    goes to both children, in proportion to their counts. ``codes`` has shape (row, column). ``y`` (row,) is the class
+    of a learned row, -1 for a new row. The output is ``found`` (row, class). Other arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     known = np.empty(classes)

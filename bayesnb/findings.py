@@ -337,15 +337,18 @@ def examine(
         found += _derived(numbers, dates, frame[target])
         # Dates and other columns that become several features are not in ``frame``.
         gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
+        trees = {name for name in dates if days_of(name) in {remark.column for remark in found}}
+        gaps = [remark.about(days_of(remark.column)) if remark.column in trees else remark for remark in gaps]
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)
                  for remark in found] + gaps  # fmt: skip
     frame = whole
     place = {name: k for k, name in enumerate(frame.columns)}
-    place |= {f"number of {name}": place[name] for name in kinds}
+    place |= {f"number of {name}": place[name] for name in kinds} | {days_of(name): place[name] for name in dates}
     # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
+    dropped |= {days_of(name) for name in dates if name in dropped}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
     found = [*_counts(looked_at(frame.drop(columns=dropped - {target}), MOST_ROWS), target), *found]
     rest = without(frame, marks_of(found))
@@ -359,6 +362,11 @@ def examine(
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
+def days_of(name: Any) -> str:
+    """The feature column that a column of dates becomes by default."""
+    return f"elapsed of {name}"
+
+
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], dict[str, tuple[pd.Series, str]], list[Remark]]:
@@ -366,6 +374,7 @@ def _read(
     found: list[Remark] = []
     kinds: dict[str, pd.Series] = {}
     dates: dict[str, tuple[pd.Series, str]] = {}
+    labels = frame[target] if target is not None and target in frame.columns else None
     for name in [name for name in frame.columns if name != target]:
         if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
             continue
@@ -391,9 +400,9 @@ def _read(
             if isinstance(reading, Date) and reading.format != "time":
                 (days,) = Date(format=reading.format).read(column).values()
                 code = f"pd.to_datetime(X[{name!r}]{', dayfirst=True' * (reading.format == 'dmy')})"
-                dates[name] = pd.Series(days, frame.index), code
-            if isinstance(reading, Date) and target is not None and target in frame.columns:
-                parts = improving.best_parts(column, reading, frame[target])
+                dates[name] = pd.Series(days, frame.index, name=name), code
+            if isinstance(reading, Date) and labels is not None:
+                parts = improving.best_parts(column, reading, labels)
                 if parts != reading.parts:
                     cures = (Cure("features", Date(*parts, format=reading.format).spelled, name),)
                     said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
@@ -404,6 +413,9 @@ def _read(
             elif numbers is not None and (gaps := np.isnan(numbers) & ~column.missing()).any():
                 said = f"{said}; {_missing(column.values[gaps].str.strip().value_counts(), len(gaps))}"
             found.append(Remark(name, said, cures=cures, asks=not cures))
+            if name in dates and not cures and improving.better_as_tree(dates[name][0], labels):
+                said = "a histogram of any shape predicts the class better than a Gaussian: {cure}"
+                found.append(Remark.of_family(days_of(name), "PolyaTree", said))
             if numbers is None:
                 frame = frame.drop(columns=name)
             else:

@@ -662,3 +662,33 @@ def test_a_hurdle_for_whole_numbers_is_said_to_have_other_draws():
         (said, *_) = nb.inspect(pd.DataFrame({"ecoli": cells}), y).table["finding"]
         assert "are 0, the others positive" in said
         assert said.endswith(end)
+
+
+def test_dates_that_a_gaussian_does_not_fit_get_a_family_that_does_and_the_printed_command_runs(tmp_path, capsys):
+    # Those who leave began in the last months or long ago: a Gaussian of the days does not show it.
+    rng, y = np.random.default_rng(1), np.repeat(["stays", "leaves"], 300)
+    days = np.where(y == "stays", rng.integers(2920, 8030, 600), rng.choice([0, 9490], 600) + rng.integers(0, 730, 600))
+    began = (pd.Timestamp("1995-01-01") + pd.to_timedelta(days, "D")).strftime("%Y-%m-%d").to_numpy(object)
+    began[rng.random(600) < np.where(y == "stays", 0.02, 0.4)] = ""
+    path, model = tmp_path / "staff.csv", tmp_path / "staff.bayesnb"
+    pd.DataFrame({"began": began, "level": rng.normal(size=600).round(1), "y": y}).to_csv(path, index=False)
+    code, out, _ = run(capsys, "inspect", path, "--target", "y")
+    assert code == 0
+    said = "elapsed of began: a histogram of any shape predicts the class better than a Gaussian"
+    assert said in " ".join(out.split())
+    command = shlex.split(out.strip().splitlines()[-1])
+    assert "elapsed of began=missing:polya-tree" in command
+    assert run(capsys, *command[1:-1], model)[0] == 0
+    for stated in ("began=date:month", "began=date:elapsed", "began=missing", "elapsed of began=missing:polya-tree"):
+        assert "histogram of any shape" not in run(capsys, "inspect", path, "--target", "y", "--feature", stated)[1]
+    assert "elapsed of" not in run(capsys, "inspect", path, "--target", "y", "--drop", "began")[1]
+    gained = run(capsys, "ask", "column-gains", model, path)[1]
+    assert "informative by themselves, under their families: elapsed of began" in " ".join(gained.split())
+
+
+def test_a_part_that_is_equal_in_all_known_dates_is_not_proposed_because_other_cells_are_missing():
+    rng, y = np.random.default_rng(1), np.repeat(["stays", "leaves"], 300)
+    days = np.where(y == "stays", rng.integers(2000, 8000, 600), rng.choice([0, 9500], 600) + rng.integers(0, 500, 600))
+    began = (pd.Timestamp("1995-01-01") + pd.to_timedelta(days, "D")).strftime("%Y-%m-%d").to_numpy(object)
+    began[rng.random(600) < 0.2] = None
+    assert "hour" not in str(nb.inspect({"began": began}, y).table["finding"].tolist())

@@ -177,6 +177,18 @@ def test_rounded_numbers_and_whole_numbers_are_no_reason_to_doubt():
     ).fits
 
 
+def test_the_rounding_of_numbers_is_found_even_if_no_two_of_them_are_a_unit_apart():
+    rng = default_rng(2)
+    hours = rng.choice([19.25, 20.0, 25.0, 30.0, 35.0, 38.5], 400)
+    X, y = {"hours": hours, "exact": rng.normal(size=400)}, rng.integers(2, size=400)
+    X["thirds"] = rng.choice([1, 3, 4, 9], 400) / 3
+    table = nb.checks.predictive_checks(BayesianNB(dict.fromkeys(X, Gaussian())).fit(X, y), X, y).table
+    drawn = table[table["statistic"] == "share of most frequent value"].groupby("first")["upper"].max()
+    assert 0.01 < drawn["hours"] < 0.1
+    assert drawn["thirds"] > 0.04
+    assert drawn["exact"] < 0.01
+
+
 def test_a_table_of_the_model_seldom_raises_an_alarm():
     # Two hundred tables are counted in benchmarks/predictive_checks.py; here are a few.
     alarms = 0

@@ -85,13 +85,17 @@ class Settings:
     def follow(self, remark: Remark) -> bool:
         from bayesnb.data.specifications import Missing
         from bayesnb.families.trials import Categorical
+        from bayesnb.findings import days_of
 
         advised = remark.families
         if self.of_all is not None:
             # A serious finding remains: no family chosen by rows mends an identifier or levels in several spellings.
             return bool(advised) and not remark.serious and (self.of_all == "missing") == ("missing" in advised)
         joint = {column: spec for spec in self.features().values() if isinstance(spec, tuple) for column in spec[1]}
-        if not (advised or remark.asks) or (spec := (joint | self.features()).get(str(remark.column))) is None:
+        stated = joint | self.features()
+        if str(remark.column) in map(days_of, stated):  # A stated reading of dates decides about their days, too.
+            return True
+        if not (advised or remark.asks) or (spec := stated.get(str(remark.column))) is None:
             return False
         if "missing" in advised:
             return isinstance(spec, Missing)

@@ -23,7 +23,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
 from bayesnb.families.rounded import Rounded, rounding
-from bayesnb.families.trees import Ordinal
+from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Categorical, NegativeBinomial
 from bayesnb.kernels.reading import extreme
 from bayesnb.model import Data, Posterior
@@ -154,7 +154,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
     names = {part: name for part, name in zip(of_all.parts, table.names, strict=True)
-             if (table.column(name).coded[0] != table.column(name).coded[0][0]).any()}  # fmt: skip
+             if len({*table.column(name).coded[0].tolist()} - {-1}) > 1}  # fmt: skip
     if date.format != "time":
         # A month that occurs in one year only tells that year apart, and no later one.
         elapsed = table.column(table.names[0]).reals()
@@ -208,6 +208,15 @@ def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
     """The best family of counts for predicting the class, if better than a Gaussian."""
     gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
     return family if gain > 0 else None
+
+
+def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether a Pólya tree predicts the class better than a Gaussian, and better than the class frequencies."""
+    held, known = _labelled(held, labels)
+    if known is None:
+        return False
+    frequencies = left_out_score(np.tile(np.log(known.weights()), (len(known), 1)), known)
+    return _score_as(PolyaTree(), held, known) > max(frequencies, _score_as(Gaussian(), held, known)) + 3
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:

@@ -187,14 +187,15 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 def rounding(x: Array) -> tuple[float, float]:
     """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
 
-    The unit is the smallest distance between two different numbers.
+    The unit is the largest number that divides all distances between values: the smallest of them, or some decimals.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:
         return 0.0, 0.0
     steps = np.diff(values)
-    unit = float(steps.min())
-    apart = steps / unit
-    # In a step of more than a million units, rounding errors hide whether it is a whole number of units.
-    whole = (np.abs(apart - np.rint(apart)) < 1e-3) | (apart > 1e6)
-    return (unit, float(values[0])) if whole.all() and np.ptp(values) < 1e6 * unit else (0.0, 0.0)
+    for unit in (float(steps.min()), *10.0 ** -np.arange(7)):
+        apart = steps / unit
+        counts = np.rint(apart)
+        if np.ptp(values) < 1e6 * unit and (np.abs(apart - counts) < 1e-3).all():
+            return unit * float(np.gcd.reduce(counts.astype(np.int64))), float(values[0])
+    return 0.0, 0.0

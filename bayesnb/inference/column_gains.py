@@ -99,9 +99,9 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     gains = telling["alone"].head(3)
     named = ", ".join(f"{name} ({gain:.{2 if gain >= 0.095 else 3}f} nats)" for name, gain in gains.items())
     named += f" and {len(telling) - len(gains)} more" * (len(telling) > len(gains))
-    said = Message("Measurably informative by themselves: {named}.", named=named)
+    said = Message("Measurably informative by themselves, under their families: {named}.", named=named)
     if telling.empty:
-        said = Message("No column is measurably informative by itself.")
+        said = Message("No column is measurably informative by itself, under its family.")
     if harmful.empty:
         return said
     if not naive:

@@ -338,7 +338,7 @@ def examine(
         # Dates and other columns that become several features are not in ``frame``.
         gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
         trees = {name for name in dates if days_of(name) in {remark.column for remark in found}}
-        gaps = [remark.about(days_of(remark.column)) if remark.column in trees else remark for remark in gaps]
+        gaps = [r.about(days_of(r.column)) if r.column in trees and not r.drop else r for r in gaps]
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)

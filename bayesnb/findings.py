@@ -348,8 +348,8 @@ def examine(
     place |= {f"number of {name}": place[name] for name in kinds} | {days_of(name): place[name] for name in dates}
     # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
-    dropped |= {days_of(name) for name in dates if name in dropped}
-    found = [remark for remark in found if remark.drop or remark.column not in dropped]
+    without_remark = dropped | {days_of(name) for name in dates if name in dropped}
+    found = [remark for remark in found if remark.drop or remark.column not in without_remark]
     found = [*_counts(looked_at(frame.drop(columns=dropped - {target}), MOST_ROWS), target), *found]
     rest = without(frame, marks_of(found))
     if rest.isna().sum().sum() > frame.isna().sum().sum():

@@ -151,7 +151,7 @@ class Exponents:
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
         With "class", each class c has an offset b_c. With "cell", each cell of each column also has an offset per
-        class. Cell offsets are omitted if there would be more than 1,000, or more than rows.
+        class. There are no cell offsets if they would outnumber the rows or exceed 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float

@@ -59,8 +59,9 @@ class DrawnTerm:
     """Draws of the forest term of one row.
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
-    of the same shape, is true if a column and its parent both have known cells. ``edges``, of the same shape, is the
-    contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the other edges.
+    (draw, class, column), is true if a column and its parent both have known cells. ``edges``, (draw, class, column),
+    is the contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the edges with a
+    missing cell.
     """
 
     parents: Array

@@ -33,8 +33,9 @@ class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
     ``weight`` is the total weight of the rows from which the exponents were learned. ``older`` is True if rows were
-    learned or forgotten since then. ``held_out``, (row, class), is log p(c | x) of each learned row, predicted from the
-    other stacking folds. ``held_out`` is ``None`` if the folds do not cover every row, and is not saved in model files.
+    learned or forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned
+    row, predicted from the other stacking folds. ``held_out`` is ``None`` if the folds do not cover every row, and is
+    not saved in model files.
     """
 
     terms: TermSet

@@ -171,7 +171,7 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    These pooled frequencies are not changed if a row is left out. ``counts`` has the axes (class, cell, column).
+    Leaving out a row does not change the pooled frequencies. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree

@@ -69,7 +69,7 @@ class Students:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
         If ``codes``, the classes of learned rows, are given, return the leave-one-out log density of each row in its
-        class, (row,). The result is then Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
+        class, (row,). The leave-one-out log density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)

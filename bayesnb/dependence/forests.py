@@ -397,7 +397,8 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weights of the learned rows with the same cells as each row: in columns u and v; and in column u.
+        """For each row, the weight of learned rows with the same cells in two columns u and v; and with the same cell
+        in u.
 
         Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
         """

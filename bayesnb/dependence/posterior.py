@@ -161,7 +161,7 @@ def draws(
     off = float(heights[:n].std())
     if off <= EXACT:
         return found.at(z[:n]), off
-    # Chains start at the mode or at draws of the Normal, in proportion to posterior over Normal density.
+    # Chains start at the mode or at draws of the Normal, with weights posterior density / Normal density.
     likely = np.exp(heights - heights.max())
     z = z[rng.choice(len(z), n, p=likely / likely.sum())]
     # Chains are independent, so many rows are passed by groups of chains.

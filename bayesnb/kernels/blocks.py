@@ -66,7 +66,6 @@ class Loop:
         return answer
 
 
-# Loops are compiled without ``fastmath``, because NaN marks a missing value.
 _compiling = RLock()
 
 loop = Loop

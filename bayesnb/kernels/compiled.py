@@ -16,6 +16,7 @@ from bayesnb.kernels.two_floats import rounded_once
 def in_machine_code(function: Callable, kind: type) -> Callable:
     """Compile a loop for the argument types of its first call; cache the machine code on disk if possible."""
     _called(kind)
+    # Without ``fastmath``, because NaN marks a missing value.
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:

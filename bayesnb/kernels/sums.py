@@ -137,10 +137,10 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Sums of weights and deviations from a value v for each block of rows, (block, class, 8, column).
+    """Weighted sums of deviations from a value v, per block of rows, (block, class, 8, column).
 
-    The eight numbers are: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x - v)² and its
-    rounding error; and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
+    The eight numbers are, in this order: Σ w, its rounding error, v, Σ w (x - v), its rounding error, Σ w (x - v)², its
+    rounding error, and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
     value of the class in the block; otherwise, v is 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.

@@ -23,7 +23,7 @@ class EM:
     Parameters
     ----------
     posterior : Posterior
-        The posterior given the expected statistics, under the priors that EM used in every iteration.
+        The posterior given the labelled rows and the expected statistics of the unlabelled rows.
     objective : array (iteration,)
         Log prior density plus log-likelihood of all rows at each iteration, up to a constant if a prior is improper.
     converged : bool
@@ -60,7 +60,7 @@ def em(
 ) -> EM:  # fmt: skip
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    The objective is the log posterior density of the parameters. The objective never decreases.
+    The objective, the log posterior density of the parameters, never decreases.
 
     Parameters
     ----------
@@ -70,10 +70,11 @@ def em(
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     row_weight : array (row,), optional
-        λ, the weight of each unlabelled row relative to a labelled row of weight 1.
+        The weight of each unlabelled row relative to a labelled row of weight 1.
     at : {"mode", "mean"}
         Whether each iteration uses the posterior mode or the posterior mean of the parameters. The mean exists under
-        every proper prior. With "mean", the objective is the density of log-odds, log rates, and (μ, 1/σ) of a Normal.
+        every proper prior. With "mean", the objective is the log posterior density of log-odds, log rates, and (μ, 1/σ)
+        of a Normal.
     starts : int
         The number of starts. All starts but the first use parameters drawn from the posterior given the labelled rows.
     tolerance : float

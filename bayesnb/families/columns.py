@@ -21,8 +21,8 @@ type SupportKind = Literal["reals", "positive", "nonnegative", "counts", "zero_o
 class Support:
     """The values that a family can read.
 
-    ``needs`` describes a value of the support in error messages. ``others`` names families with other supports.
-    ``contains`` maps an array to a boolean array.
+    ``needs`` describes these values in error messages. ``others`` names families that read other values. ``contains``
+    maps an array to a boolean array.
     """
 
     kind: SupportKind
@@ -167,8 +167,7 @@ NEAR = 2**16
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Sum ``density`` over columns, (..., row, class); NaN adds nothing.
 
-    ``density`` gets x in the shape (row, 1, column). A parameter (..., class, column) is passed as (..., 1, class,
-    column).
+    ``density`` gets x as (row, 1, column), and each parameter (..., class, column) as (..., 1, class, column).
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -193,7 +192,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """A known parameter of several columns. Each pair in ``cells`` is (parameter values, position of a column)."""
+    """Combine a known parameter of several columns, given as pairs (values, position of a column)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

@@ -103,7 +103,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """Combine the parts' priors into the result of :meth:`priors`."""
+        """Combine the priors of the parts into one prior."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
@@ -169,7 +169,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error unless a family has a closed form, has no exposure, and reads one number per cell."""
+    """Raise an error if a family cannot be a part: it must be exact, without exposure, with one number per cell."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -351,7 +351,7 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """One unknown family out of several generates the values of a class and column.
+    """The values of a class and column come from one of several families, and which one is unknown.
 
     In each class and column, the posterior weight of a family is proportional to its prior weight times its evidence.
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
@@ -495,7 +495,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum ``of_column(*item)`` over the items of ``cells_by_column``, in threads."""
+        """Sum a function over the items of ``cells_by_column``, in threads."""
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
             for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), blocks.slices(len(some), 1)):

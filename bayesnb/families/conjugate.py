@@ -96,7 +96,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
 
     def tallies(self, x: Column, members: Labels) -> Iterator[Tally]:
-        """Divide rows into ``Tally`` objects."""
+        """Yield ``Tally`` objects, which together hold all rows."""
         table = self.table(x)
         if table is not None:
             lines = table.values.shape[0]
@@ -171,7 +171,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The part of log p(data | θ) that does not depend on θ, (class, ...)."""
+        """The part of the log-likelihood that does not depend on θ, (class, ...)."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -239,7 +239,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total
 
     def moment_floor(self, posterior: P, x: Column) -> Array:
-        """The negative t above which ``log_moment`` is finite, (row, class)."""
+        """The lower limit of t (negative) above which ``log_moment`` is finite, (row, class)."""
         x, _ = self.read(x)
         highest = np.full((x.shape[0], classes := posterior.batch_shape[0]), -np.inf)
         for rows, _, codes, (belief, d, _), known in self._parts(posterior, x, classes):
@@ -448,7 +448,7 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """Set the increments d of missing cells to 0."""
+    """Set the increments of missing cells to 0."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 

@@ -136,9 +136,9 @@ class Boxes:
     """Dyadic intervals of several columns, with a fixed density within each interval.
 
     The density of an inner interval is uniform. The density of an outer interval decreases as 1 / (w + u)² with the
-    distance u from its finite edge, where w is the width of its neighbour. ``cuts`` are the intervals of each column.
-    ``low``, ``high`` and ``width`` (column, interval) are the edges and the width of each interval; for an outer
-    interval, ``width`` is w. ``exists`` (column, interval) is 1 if the column has this interval, otherwise 0.
+    distance u from its finite edge, where w is the width of its neighbour. ``low``, ``high`` and ``width`` (column,
+    interval) are the edges and the width (w) of each interval. ``exists`` (column, interval) is 1 if the column has the
+    interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]
@@ -161,7 +161,7 @@ class Boxes:
         return cls(cuts, low, high, width, exists)
 
     def read(self, x: Array) -> tuple[Array, Array]:
-        """For each value, the interval and the log density within it; -1 and 0 if the value is missing."""
+        """For each value, the interval and the log density within this interval; -1 and 0 if missing."""
         codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
         list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within

@@ -137,11 +137,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def resolve_prior(self, prior: P, s: S) -> P:
-        """Broadcast the prior over classes and columns, and fill in unset hyperparameters."""
+        """Fill in unset hyperparameters, and broadcast the prior over classes and columns."""
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """The posterior, from the result of :meth:`priors`."""
+        """The posterior given ``prior``, a result of :meth:`priors`."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:
@@ -157,7 +157,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
-        """log E[p(x | θ)] with the parameters integrated out, (row, class)."""
+        """Log predictive density of each row in each class, (row, class)."""
 
     @property
     def prior_text(self) -> str:
@@ -238,7 +238,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """Replace a default prior by a prior whose strength is learned from all classes."""
+        """The family with a prior whose strength is learned from all classes, if the prior is the default."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
@@ -261,17 +261,17 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether settings, such as edges, are unknown because no rows have been read yet."""
+        """Whether settings, such as edges, must still be learned from the first table."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 
     @property
     def reads_together(self) -> bool:
-        """Whether columns form one feature because they are one term of the model or share a hyperparameter."""
+        """Whether columns form one feature: they form one term of the model, or share a hyperparameter."""
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """Learn settings, such as edges, from the columns of the first table, given as arrays (row,)."""
+        """Learn settings, such as edges, from the first table's columns, arrays (row,)."""
         if not self.needs_rows:
             return self
         if not self.parts:
@@ -339,7 +339,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The Python class name, such as "StudentT". Names of shared PyMC variables contain this name in snake case."""
+        """The Python class name, such as "StudentT"."""
         return type(self).__name__
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

@@ -1,4 +1,4 @@
-"""Families of Normal columns, with unknown or known variance."""
+"""Gaussian families of independent columns, with unknown or known variance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bayesnb.statistics.statistic import Column, Labels
 
 
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
-    """Sum ``density`` over columns, (..., row, class); parameters are (..., class, column)."""
+    """Sum ``density`` over the columns of a sparse table, (..., row, class); parameters are (..., class, column)."""
     # Columns with more than half of their cells stored are summed as dense columns, because large corrections would
     # cancel.
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
@@ -148,6 +148,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.
             return full
+        # Otherwise, a constant column favours the largest class, which has the most evidence for a small variance.
         others = np.where(s.of_columns()[2] == 0, s.n.sum(0) - s.n, 0.0)
         return replace(full, kappa=full.kappa + others, a=full.a + others / 2)
 

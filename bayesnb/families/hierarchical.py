@@ -27,8 +27,8 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family, with a prior learned from all classes.
 
-    NUTS samples all parameters without a conjugate prior. The other parameters are integrated out, and then drawn
-    exactly. With ``together``, all columns share a hyperprior.
+    NUTS samples the shared parameters and all parameters without a conjugate prior. The other parameters are integrated
+    out, and then drawn exactly.
     """
 
     together: bool = False
@@ -95,9 +95,8 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
-    The prior of the strength is the uniform shrinkage prior (Daniels 1999). ``alpha`` is the positive concentration of
-    each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the prior median of the shrinkage
-    strength, in rows, by default the number of levels.
+    The pooled probabilities have the prior Dirichlet(``alpha``). The strength has the uniform shrinkage prior (Daniels
+    1999), with the median ``strength`` in rows, by default the number of levels.
     """
 
     alpha: Any = 1.0
@@ -360,7 +359,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """Log density of the class means, and of the scatter around each mean (BDA3 5.11)."""
+        """Log density of the means and of the scatter of the classes (BDA3 5.11)."""
         # The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this
         # mean have the density σ^(1-n) exp(-scatter / 2σ²).
         from pytensor import tensor as pt

@@ -26,7 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
     multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
-    cells are integrated out. No learned row may be partly missing.
+    cells are integrated out. In learned rows, either all cells or no cells may be missing.
 
     Parameters
     ----------
@@ -53,7 +53,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return prior.over(s)
 
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
-        """The prior of each class. If all rows are equal, default priors also count the other classes' rows."""
+        """The prior of each class.
+
+        If all rows are equal, the default prior counts the rows of the other classes, too.
+        """
         full = super().priors(s, labels)
         given = (
             isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)

@@ -163,7 +163,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
-        """For each column, the unit and the distance from a value to the middle of its interval."""
+        """The unit of each column, and the middle of an interval minus its value."""
         unit = of_each_column("unit", self.unit, n_columns)
         return unit, unit / 2 if self.to == "down" else np.zeros(n_columns)
 

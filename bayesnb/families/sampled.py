@@ -114,8 +114,7 @@ class Strata:
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
         """Draw strata, (draw, row), from their posterior given the row in its ``chosen`` class.
 
-        ``says`` (stratum, row, class) is the log predictive within each stratum. ``u`` (draw,) are uniform random
-        numbers.
+        ``says`` (stratum, row, class) is the log predictive within each stratum.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
@@ -354,7 +353,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
     @abstractmethod
     def given(self, theta: Mapping[str, Any]) -> Any:
-        """The PyMC distribution of one-dimensional cells; ``theta`` holds tensors with one entry per cell."""
+        """The PyMC distribution of cells, given one entry per cell in each tensor of ``theta``."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)

@@ -24,7 +24,7 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """Each x falls into one of 64 cells; cell k has probability θ_k. θ has a Pólya tree prior."""
+    """Each x falls into one of 64 cells, whose probabilities have a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
 
@@ -95,7 +95,7 @@ class CellCounts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class PolyaTree(OnTree[CellCounts]):
-    """x falls into cell k of its column with probability θ_k, and θ has a Pólya tree prior.
+    """x falls into cell k of its column with probability θ_k; a Pólya tree is the prior of θ.
 
     The 64 cells are made by repeatedly dividing the sorted values of the column into halves. The density within a cell
     (:class:`bayesnb.families.dyadic.Boxes`) is the same for all classes, so class probabilities do not depend on it.
@@ -290,7 +290,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The tree cell of each level, (column, level), padded with -1 for columns with fewer levels."""
+        """The cell of each level in the tree, (column, level), padded with -1."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

@@ -220,7 +220,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     prior : Beta
         The prior of the success probability θ.
     r : float or array (column,)
-        Positive. If the mean is fixed, a smaller r makes the variance larger.
+        Positive.
 
     Examples
     --------

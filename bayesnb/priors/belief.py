@@ -60,7 +60,7 @@ class ImproperError(LocatedError):
 
 
 class BoundaryError(LocatedError):
-    """A posterior has a mean, but no mode inside the parameter range.
+    """A posterior has no mode inside the range of the parameter, but has a mean.
 
     ``where`` is the first position (class, column[, level]) without a mode.
 
@@ -75,7 +75,7 @@ class BoundaryError(LocatedError):
 
 
 def without_mode(why: str, where: tuple[int, ...] = (), otherwise: str = "", **data: Any) -> BoundaryError:
-    """A :class:`BoundaryError` that suggests the mean."""
+    """The error of a distribution without a mode, which suggests the mean."""
     said = f"{why}; use the mean ({{cure}}){otherwise}"
     return BoundaryError(Message(said, **data, cure=Cure("estimate", "mean")), where)
 
@@ -180,7 +180,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """Copy without validation, because removing a row may make parameters negative."""
+        """Copy with other fields, without validation: removing a row may make parameters negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -202,10 +202,10 @@ class Prior(Belief):
 
     Data add increments d to the prior's parameters, such as the counts of levels, or the number of events and the
     exposure. L_d(θ) is the likelihood of data with increments d, without factors that do not depend on θ. The method
-    ``along`` computes all integrals of L_d(θ) over θ, such as the predictive of a row and the evidence.
+    ``along`` computes all integrals of L_d(θ) over θ.
 
-    A new prior class is a frozen dataclass with array fields, the methods below, and ``over``, which expands the prior
-    to the shape of the data.
+    A new prior is a frozen dataclass with array fields and the methods below. It also needs ``over``, which expands the
+    prior to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
@@ -216,11 +216,11 @@ class Prior(Belief):
 
     @abstractmethod
     def mean(self) -> Any:
-        """E[θ]: one array, or a tuple if θ has several parts."""
+        """The mean of θ: one array, or a tuple of arrays if θ has several parts."""
 
     @abstractmethod
     def variance(self) -> Any:
-        """Var[θ], an array or a tuple like ``mean``; infinite if the variance does not exist."""
+        """The variance of θ: one array, or a tuple if θ has several parts; infinite if there is no variance."""
 
     @abstractmethod
     def mode(self) -> Any:
@@ -251,10 +251,9 @@ class Prior(Belief):
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
-        """Add the variable to the open PyMC model; return a tuple if θ has several parts.
+        """Add θ to the open PyMC model; return one variable, or a tuple if θ has several parts.
 
-        ``name`` maps a parameter, such as "theta" or "mu", to the full name of a variable. An improper prior has no
-        PyMC variable.
+        ``name`` maps a parameter, such as "theta" or "mu", to the full name of its variable.
         """
 
     learned_from_classes: ClassVar[tuple[str, ...]] = ()
@@ -309,10 +308,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """The parts of θ by name, in the form that likelihoods use.
-
-        ``point`` holds the parts in the order of ``parameters``.
-        """
+        """θ in likelihood form: its parts by name, from arrays in the order of ``parameters``."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -346,7 +342,7 @@ class Located(Prior):
 
     @abstractmethod
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of θ, with μ replaced by μ - m."""
+        """Draws of the parts of θ, with μ - m instead of μ."""
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         away, *others = self.draw_away(rng, size)

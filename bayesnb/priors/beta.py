@@ -20,7 +20,7 @@ NONE = np.zeros(())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(SimplexPrior):
-    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4). Posterior means count the prior as α ones and β zeros.
+    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4). The prior counts as α ones and β zeros.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
-        """Pseudo-counts: α ones and α zeros."""
+        """A prior of α ones and α zeros."""
         return cls(alpha, alpha)
 
     @classmethod

@@ -62,13 +62,14 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
 
-    ``near`` is the log evidence (..., node) of each node if the node stops, ``own`` if the node splits. Either may be
-    followed by its first two derivatives. The nodes form a whole tree, or a path with one node per depth.
+    ``near`` is the log evidence (..., node) of each node if the node stops, ``own`` if the node splits. ``near`` and
+    ``own`` may contain first and second derivatives of the log evidence, too. The nodes form a whole tree, or a path
+    with one node per depth.
 
     Returns
     -------
     total : tuple of arrays (...)
-        Log evidence of the tree, and its derivatives if given.
+        Log evidence of the tree, and derivatives of the log evidence if given.
     states : list of pairs, one per depth, starting at the root
         Posterior ln P(stop) and ln P(split) of each node.
     """
@@ -212,9 +213,9 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share over all classes. If the node splits,
-    the strength s is ``strength`` · ``growth``^d. If the node stops, the strength s is ``near`` (10,000 by default).
-    See ``docs/theory/polya-tree.md``.
+    left half of a node has the prior Beta(s q, s (1 - q)), where q is the share over all classes and s is a strength. A
+    node at depth d has the strength ``strength`` · ``growth``^d if it splits, and ``near`` if it stops. See
+    ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
@@ -258,7 +259,7 @@ class BetaTree(Stopping, Prior):
 
     @classmethod
     def flat(cls) -> BetaTree:
-        """A uniform prior of each share: the posterior mode is the relative frequencies."""
+        """Uniform priors, under which the posterior mode is the relative frequencies."""
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:

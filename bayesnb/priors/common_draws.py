@@ -15,9 +15,9 @@ from bayesnb.numerics import Array, log_gamma_draw, log_sum
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    ``key`` holds the seed and integers that identify the drawn quantity; ``part`` holds integers that identify a part
-    of the quantity. ``first`` is the position of the first column. For columns of several features, ``columns`` holds
-    two integers per column: a number for the feature and a position in the feature.
+    ``key`` (with the seed) and ``part`` are integers that identify the drawn quantity. ``first`` is the position of the
+    first column. For columns of several features, ``columns`` holds a number for the feature and a position in the
+    feature per column.
     """
 
     draws: int

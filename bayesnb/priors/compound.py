@@ -37,7 +37,7 @@ def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Belief):
-    """One distribution for each part."""
+    """The distribution of θ of a compound family: one distribution per part."""
 
     parts: tuple[Any, ...]
 
@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """Independent parts that jointly generate each cell.
+    """The distribution of θ of a family whose parts, which are independent, generate each cell together.
 
     Examples
     --------

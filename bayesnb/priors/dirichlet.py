@@ -64,19 +64,19 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """Keep the outcomes that are shown to users."""
+        """Select the outcomes that users see."""
 
     # Named priors of Beta and Dirichlet.
 
     @classmethod
     @abstractmethod
     def laplace(cls, alpha: float = 1.0) -> Self:
-        """A pseudo-count of α for each outcome."""
+        """The concentration α for each outcome."""
 
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """A prior of ``rows`` imaginary rows per class, or in total if ``per`` is "feature".
+        """A prior of ``rows`` imaginary rows per class, or for all classes together if ``per`` is "feature".
 
         If ``per`` is "pooled", the imaginary rows have the level frequencies of the whole column.
         """

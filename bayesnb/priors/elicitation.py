@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """CDF values at both ends of a central interval of probability ``share``."""
+    """The probabilities below the two ends of a central interval with probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:
@@ -89,7 +89,7 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """Estimate factors that multiply the parameters of a prior; return {name of the factor: factor}.
+    """Estimate factors that multiply the parameters of a prior; return {name: factor}.
 
     The factors maximize the evidence of all classes and columns of a feature, times a hyperprior with median 1 (type II
     maximum likelihood, MacKay 1992; for counts, Minka 2000).

@@ -88,12 +88,12 @@ class Gamma(Prior):
 
     @classmethod
     def jeffreys(cls) -> Gamma:
-        """Gamma(1/2, 0), which is improper. The posterior is proper for classes with positive exposure."""
+        """The improper prior Gamma(1/2, 0), whose posterior is proper for classes with positive exposure."""
         return cls(0.5, 0.0)
 
     @classmethod
     def flat(cls) -> Gamma:
-        """Gamma(1, 0), which is improper. The posterior mode is events / exposure."""
+        """The improper prior Gamma(1, 0): the posterior mode is events / exposure."""
         return cls(1.0, 0.0)
 
     def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
@@ -136,7 +136,7 @@ class Gamma(Prior):
         return self._with(alpha=self.alpha + t * events, beta=self.beta + t * exposure)
 
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ)."""
+        """ln E[(L(λ) / max L)^t] for the likelihood L(λ) = λ^events exp(-exposure λ)."""
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
         return np.where((self.alpha + k > 0) & (self.beta + e > 0), value, np.inf)
@@ -169,7 +169,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates and log rates. Drawn log rates do not underflow, even if the rates do."""
+        """The rate and its logarithm, by name."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

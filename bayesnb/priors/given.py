@@ -51,7 +51,7 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """Convert each form of prior listed under ``given``; return any other value unchanged.
+    """Convert a prior in any form that users may pass; return other values unchanged.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """The log density, up to a constant, that is integrated for one class and column."""
+    """Log of the function of μ and λ that is integrated numerically, for one class and column."""
 
     kappa: float
     a: float
@@ -345,9 +345,7 @@ NO_MODE = "the mode of the mean and precision of rounded values has no closed fo
 class RoundedNormal(Prior):
     """(μ, τ) of a Normal whose values are known only to lie in intervals.
 
-    The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. A
-    value rounded down has the interval [value, value + unit); a value rounded to the nearest unit has [value - unit /
-    2, value + unit / 2).
+    The density of (μ, τ) is proportional to the density of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count.
 
     Parameters
     ----------
@@ -356,7 +354,7 @@ class RoundedNormal(Prior):
     unit : array (class, column)
         The length of each interval.
     middle : array (class, column)
-        Interval middle minus value: 0 if values are rounded to the nearest unit, otherwise unit / 2.
+        Middle of the interval minus value: 0 if rounded to the nearest unit, unit / 2 if rounded down.
     value, count : arrays (class, column, level)
         Distinct values, padded with NaN, and their weights.
     """
@@ -382,7 +380,7 @@ class RoundedNormal(Prior):
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """The middles of the intervals minus the prior mean, in rounding units."""
+        """The middles of the intervals minus the prior mean, in units of rounding."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def _of_levels(self, value: Array) -> Array:
@@ -411,7 +409,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ, in rounding units."""
+        """Means and variances of μ and τ, in units of rounding."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]

@@ -64,7 +64,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """``ln |L Lᵀ + added| - ln |L Lᵀ|``, and whether L Lᵀ + added is positive definite; ``inverse`` is L⁻¹."""
+    """``ln |M + added| - ln |M|``, and whether M + added is positive definite; M is L Lᵀ, ``inverse`` is L⁻¹."""
     # Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))

@@ -69,7 +69,7 @@ class UnknownPrecision(Located):
     @staticmethod
     @abstractmethod
     def squares(precision: Array, gap: Array, n: Array, scatter: Any) -> Array:
-        """Sum of the squared distances of the rows from μ, tr(Λ [scatter + n gap gapᵀ]), for gap = mean - μ."""
+        """Sum of (x - μ)ᵀ Λ (x - μ) over rows x of weight ``n``; ``gap`` is the mean of the rows minus μ."""
 
     @property
     def nu(self) -> Array:
@@ -219,17 +219,16 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """The unit information prior with three learned factors.
+        """The unit information prior with three factors, which maximize the evidence times a hyperprior.
 
         One factor multiplies κ, one multiplies both a and b, and one multiplies only b. All columns of a feature share
-        the factors, which are estimated from the evidence. The hyperprior of the logarithm of each factor is Normal(0,
-        1).
+        the factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """A prior of strength ``rows``; a value is between ``low`` and ``high`` with probability ``share``.
+        """A prior worth ``rows`` rows; ``share`` is the probability that a value is from ``low`` to ``high``.
 
         The interval is central.
 
@@ -248,7 +247,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def reference(cls) -> NormalGamma:
-        """κ=0, a=-1/2, b=0, which is improper. The posterior mean of τ is 1 / (variance with divisor N-1)."""
+        """The improper prior κ=0, a=-1/2, b=0: the posterior mean of τ is 1 / (variance with divisor N-1)."""
         return cls(0.0, 0.0, -0.5, 0.0)
 
     @classmethod
@@ -258,7 +257,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def flat(cls) -> NormalGamma:
-        """κ=0, a=1/2, b=0, which is improper. The posterior mode of τ is 1 / (variance with divisor N)."""
+        """The improper prior κ=0, a=1/2, b=0: the posterior mode of τ is 1 / (variance with divisor N)."""
         return cls(0.0, 0.0, 0.5, 0.0)
 
     def over(

@@ -89,10 +89,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """A prior of strength ``rows``, with each column's overall mean and variance, without correlations.
-
-        The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
-        """
+        """A prior of strength ``rows``, with each column's overall mean and variance, without correlations."""
         return cls(None, rows, rows, None)
 
     @classmethod
@@ -100,9 +97,9 @@ class NormalWishart(UnknownPrecision):
         """Shrink the covariance of each class towards the pooled within-class covariance (worth ``dof`` rows).
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
-        (Friedman 1989; Greene and Rayens 1989). The covariance within classes is computed from the learned rows and d /
-        2 imaginary rows, which have the overall variances of the columns. By default, ``dof`` maximizes the evidence of
-        all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
+        (Friedman 1989; Greene and Rayens 1989). The covariance within classes comes from the learned rows and d / 2
+        imaginary rows with the variances of the d whole columns. By default, ``dof`` maximizes the evidence of all
+        classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")
 
@@ -114,12 +111,12 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def reference(cls) -> NormalWishart:
-        """The improper prior κ=0, dof=0, Ψ=0: the posterior mode of Λ is 1 / (covariance with divisor N-1)."""
+        """The improper prior κ=0, dof=0, Ψ=0: the posterior mode of Λ is the inverse covariance (divisor N-1)."""
         return cls(0.0, 0.0, 0.0, 0.0)
 
     @classmethod
     def flat(cls) -> NormalWishart:
-        """The improper prior κ=0, dof=1, Ψ=0: the posterior mode of Λ is 1 / (covariance with divisor N)."""
+        """The improper prior κ=0, dof=1, Ψ=0: the posterior mode of Λ is the inverse covariance (divisor N)."""
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:

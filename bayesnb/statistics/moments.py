@@ -122,7 +122,7 @@ class Centred(Statistic):
         return self.n
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean (two floats) and population variance, per column, over all classes; NaN without data."""
+        """Mean (as two floats) and population variance of each column over all classes; NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.centre.low[0], whole.own(whole.scatter)[0] / n
@@ -258,7 +258,7 @@ class Scatter(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of the complete rows."""
+        """The scatter of the rows without missing cells; other rows are ignored."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod

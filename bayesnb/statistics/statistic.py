@@ -1,4 +1,4 @@
-"""Class labels of rows, and sufficient statistics as sums over the rows of each class."""
+"""Class labels of rows, and the base class of sufficient statistics."""
 
 from __future__ import annotations
 
@@ -137,18 +137,18 @@ class Labels:
         return int(self.weight.sum()) if self.whole else int((self.weight > 0).sum())
 
     def weights(self) -> Array:
-        """Σ_i w_ic, (class,)."""
+        """The sum of weights of each class, (class,)."""
         return sums.weights(self.codes, self.weight, self.n)
 
     def squares(self, weights: Array) -> Array:
-        """Σ_i w_ic², (class,); ``weights`` is Σ_i w_ic."""
+        """The sum of squared weights of each class, (class,); ``weights`` are the sums of weights."""
         # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
             return weights * self.weight[0]
         return sums.weights(self.codes, self.weight**2, self.n)
 
     def totals(self, x: Column) -> Array:
-        """Σ_i w_ic x_ij, (class, column), for dense or sparse x without NaN."""
+        """Weighted sums of dense or sparse x without NaN over the rows of each class, (class, column)."""
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
@@ -172,7 +172,7 @@ def in_every_class(r: Array) -> Iterator[Labels]:
 
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
-    """The sufficient statistic of a feature, per class: a commutative group under ``+``.
+    """The sufficient statistic of a feature, per class, which can be added and subtracted.
 
     The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words). ``a -
     b`` unlearns ``b``, and ``a * 0.9`` discounts the rows of ``a``.
@@ -200,7 +200,7 @@ class Statistic(ABC):
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """The statistic of type ``kind`` for the same cells, or None if it cannot be computed from this statistic."""
+        """Compute a statistic of type ``kind`` of the same cells; ``None`` if impossible."""
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
@@ -208,7 +208,7 @@ class Statistic(ABC):
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        """Select classes by position; -1 gives a class without data."""
+        """Select classes by position; the position -1 gives a class without data."""
         index = np.asarray(classes, np.intp)
         empty = index < 0
         taken = {}

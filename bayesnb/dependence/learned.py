@@ -267,7 +267,8 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Replace infinite terms by 0, and return the terms and the log class priors.
 
-    A term of -inf sets the row's log prior of the class to -inf, unless all classes would become impossible.
+    A term of -inf makes the class impossible: the row's log prior becomes -inf. A row in which all classes would become
+    impossible keeps its log priors.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

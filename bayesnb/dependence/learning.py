@@ -262,7 +262,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Stacking: the posterior mode of the members' weights, and of the power to which the weighted mean is raised.
+    """Stacking: the posterior mode of the members' weights, then of the power to which the weighted mean is raised.
 
     The weights have a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities
     are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).

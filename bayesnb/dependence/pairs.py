@@ -83,7 +83,7 @@ class PairCounts(Statistic):
     def log_bayes_factors(self, by_class: bool = False) -> Array:
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-        The Bayes factor is the exact Dirichlet evidence of joint cells, divided by that of independent cells
+        The Bayes factor is the exact Dirichlet evidence of joint cells, divided by the evidence of independent cells
         (Heckerman, Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is
         worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of the class, and is
         worth one row per pair of cells. The Bayes factor is then divided by its approximate mean over permutations of

@@ -107,7 +107,7 @@ class PartitionTerm:
     """The mean of ln p(leaf | c) - ln p(leaf) over partitions, where a row's leaf is the node in which the row stops.
 
     At each node, the probability of going right has a Beta prior per class. The mean of the Beta prior is the frequency
-    over all classes; its strength is ``STRENGTH`` rows.
+    of going right in all classes together. The strength of the Beta prior is ``STRENGTH`` rows.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.

@@ -69,7 +69,10 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Convert standard Normal numbers to draws, (draw, parameter). Columns of ``z`` are ordered by ``mean``."""
+        """Convert standard Normal numbers ``z`` to draws, (draw, parameter).
+
+        The columns of ``z`` belong to the parameters in ascending order of ``mean``.
+        """
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)

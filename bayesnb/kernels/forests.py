@@ -57,9 +57,7 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """For each node that :func:`log_forests` eliminates: log weights of its edges, and its share of the remaining
-    weights.
-    """
+    """For each eliminated node: its log edge weights, and the fraction of each remaining edge weight that it adds."""
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
         star = w[..., k, k + 1 :]

@@ -55,7 +55,7 @@ def extremes(x: Array) -> Array:
 def whole_numbers(x: Array, kind: type = np.int16) -> tuple[Array, int] | None:
     """Convert nonnegative whole numbers to integers of the type ``kind``; also return the largest number.
 
-    In a signed integer type, NaN becomes -1. Return ``None`` if a cell has any other value.
+    In a signed integer type, NaN becomes -1. Return ``None`` if a cell cannot be converted.
     """
     codes, limits = np.empty(x.shape, kind), np.iinfo(kind)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy

@@ -217,8 +217,8 @@ def weigh(
 
     On input, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. On output, ``counts``
     holds the weight of the rows that reach a node. Output arrays (tree, node) hold log evidence. The array ``of_node``
-    is for the rows of a node, and ``of_known`` for the rows in the node's children. The array ``below`` is an average
-    over all prunings below the node.
+    holds the evidence of the rows in a node, and ``of_known`` the evidence of the rows in the node's children. The
+    array ``below`` holds the evidence averaged over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):

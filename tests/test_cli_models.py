@@ -331,7 +331,7 @@ def test_inspect_recognises_a_model_by_its_content(done, tennis, tmp_path):
     assert said["target"] == "play"
     assert said["content"] == nb.describe(moved)["content_hash"]
     out = done("inspect", moved)
-    assert "rows of weight 14: no 5, yes 9" in out
+    assert "14 rows: no 5, yes 9" in out
     assert "│ outlook" in out
     assert done("inspect", moved, "--all").count("Dirichlet(alpha=1.0)") >= 4
 
@@ -559,7 +559,7 @@ def test_an_update_uses_the_weight_column_of_the_fit(capsys, tmp_path):
     options = ("--target", "play", "--weight", "times", "--dependence", "none", "-o")
     run(capsys, "fit", tmp_path / "first.csv", *options, tmp_path / "first.bayesnb")
     *_, said = run(capsys, "update", tmp_path / "first.bayesnb", tmp_path / "more.csv")
-    assert "rows of weight 15 became 21" in said
+    assert "rows of weight 15 became rows of weight 21" in said
     *_, said = run(capsys, "fit", tmp_path / "all.csv", *options, tmp_path / "all.bayesnb")
     assert "weights: no 9, yes 12" in said
     found, expected = (nb.load(tmp_path / f"{name}.bayesnb").predict_proba(X) for name in ("first", "all"))

@@ -127,6 +127,7 @@ def test_a_shift_is_found_in_its_column_and_no_other(clf):
     assert {*zip(found.alarms["column"], found.alarms["class"], strict=True)} == {("size", "a"), ("size", "b")}
     assert (found.alarms["alarm"] > 200).all()
     assert str(found).startswith("Alarm at row")
+    assert "further" not in str(found)  # Both alarms are about one column.
     assert nb.plots.watch(found).axes[0].get_ylabel() == "log e-value"
 
 
@@ -217,4 +218,7 @@ def test_the_command_line_has_the_numbers_of_python(clf, tmp_path, capsys):
         main(["watch", str(tmp_path / "model.bayesnb"), str(tmp_path / "new.csv"), "--target", "kind"])
     assert ended.value.code == 0
     found = nb.checks.watch(clf).update(X, y)
-    assert str(found) in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert str(found) in said
+    unwatched = found.table.attrs["unwatched"]
+    assert not unwatched or f"Not watched: {', '.join(unwatched)}" in said

@@ -13,7 +13,7 @@ from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
-from bayesnb.wording import at_row, counted_from, some
+from bayesnb.wording import at_row, counted_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,7 +151,9 @@ def watch(
         "log e: evidence of a change now, as the log of an e-value, in nats. log largest: its maximum so far. p: "
         "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised."
     )
-    parts += [f"Not watched: {some(unwatched, 5)}"] if unwatched else []
+    if unwatched:
+        further = f" and {len(unwatched) - 12:,} more" * (len(unwatched) > 12)
+        parts.append(f"Not watched: {', '.join(map(str, unwatched[:12]))}{further}")
     if learned is None and not found.alarms.empty:
         parts.append(
             "A column of numbers that is not Normal may raise an alarm, too, unless --learned names the learned rows."

@@ -105,11 +105,11 @@ def _model(path: str, everything: bool, layout: str) -> int:
         "content": described["content_hash"], "target": described["target"], "rows": rows, "record": record,
         "settings": settings,
     }  # fmt: skip
-    total, k = sum(rows.values()), len(features)
+    k = len(features)
     source = f"{record['data']}, " if "data" in record else ""
     lines = {
         "model": f"{path} ({about['written'][:16].replace('T', ' ')})",
-        "learned from": f"{source}rows of weight {total:,.10g}: {count_of(rows, 8)}",
+        "learned from": f"{source}{clf.statistics.counted()}: {count_of(rows, 8)}",
         "dependence": "none (naive Bayes)" if clf.dependence is None else settings["dependence"] or "custom",
     }
     if clf.dependence is not None and clf.dependence.exponents.said:

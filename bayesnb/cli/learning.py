@@ -170,7 +170,7 @@ def _changed(
             # Another process changed the file: learn these rows into the changed model, if they can be read again.
             if data == "-" or left == 1:
                 raise
-    say(f"rows of weight {before.statistics.rows.sum():,.10g} became {clf.statistics.rows.sum():,.10g}")
+    say(f"{before.statistics.counted()} became {clf.statistics.counted()}")
     known = set(before.classes.tolist())
     if new := [
         f"{c} ({n:,.10g})" for c, n in zip(clf.classes.tolist(), clf.statistics.rows, strict=True) if c not in known
@@ -222,5 +222,5 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
         except ValueError as error:
             raise RefusedError("{other}: {error}", other=other, error=error) from error
     save_model(parameters, clf, output)
-    say(f"{len(models)} models, rows of weight {clf.statistics.rows.sum():,.10g}")
+    say(f"{len(models)} models, {clf.statistics.counted()}")
     return 0

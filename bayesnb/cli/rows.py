@@ -62,8 +62,8 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
     contents = document.Contents.of(parameters.by_name(), clf)
     if clf.dependence is not None and (kept := clf.dependence.statistics.near.counts.sum()):
         say(
-            f"the file holds the cells of learned rows of weight {kept:,.10g}, which --dependence auto compares with "
-            "new rows; with --dependence auto-counts it holds counts and no row"
+            f"the file holds the cells of {clf.statistics.counted(kept)} that were learned, which --dependence auto "
+            "compares with new rows; with --dependence auto-counts it holds counts and no row"
         )
     if path != "-":
         document.write(contents, path, replacing)

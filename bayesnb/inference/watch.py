@@ -393,6 +393,7 @@ class Watch:
         if found.empty:
             said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
             return Message(said, rows=self.rows)
+        further = found["column"].nunique() - 1
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
             "Alarm at row {row:,} of {rows:,}: the stream has left the model, or the model never fitted, first in "
@@ -400,7 +401,7 @@ class Watch:
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=where,
-            more="" if len(found) == 1 else f", and in {len(found) - 1} more",
+            more=f", and in {further} further column{'s' * (further > 1)}" if further else "",
         )
 
     def __str__(self) -> str:

@@ -135,6 +135,12 @@ class Statistics:
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
+    def counted(self, weight: float | None = None) -> str:
+        """Write the number of rows; their weight if rows have weights, or may have weights."""
+        total = self.rows.sum() if weight is None else weight
+        unweighted = self.squares is not None and self.squares.sum() == self.rows.sum()
+        return f"{total:,.10g} row{'' if total == 1 else 's'}" if unweighted else f"rows of weight {total:,.10g}"
+
     def about(self, name: str) -> AbstractContextManager[None]:
         return about(f"feature {name!r}", self.labels, self.features[name])
 

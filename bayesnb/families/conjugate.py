@@ -62,7 +62,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Each cell's increments of the prior's parameters, and ``ln h``, for (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """For each cell: the posterior that predicts the cell, the increments of its parameters, and ``ln h``."""
+        """For each cell: the posterior that predicts the cell, the cell's increments, and ``ln h``."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -291,7 +291,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws (draw, row) of log p(x | θ) in one class, given the class and ``t`` copies of the row."""
+        """Draws (draw, row) of log p(x | θ) in one class, given its learned rows and ``t`` copies of the row."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, 1, common.draws):

@@ -135,9 +135,11 @@ def _halved(
 class Boxes:
     """Dyadic intervals of several columns, with a fixed density within each interval.
 
-    The density of an inner interval is uniform. The density of an outer interval decreases as 1 / (w + u)² with the
-    distance u from its finite edge, where w is the width of its neighbour. ``low``, ``high`` and ``width`` (column,
-    interval) are the edges and the width (w) of each interval. ``exists`` (column, interval) is 1 if the column has the
+    The density of an inner interval is uniform. The density of an outer interval is w / (w + u)² at the distance u from
+    the finite edge, where w is the width of the neighbouring interval.
+
+    ``low`` and ``high`` (column, interval) are the edges of each interval. ``width`` (column, interval) is the width of
+    each inner interval, and w for each outer interval. ``exists`` (column, interval) is 1 if the column has the
     interval, otherwise 0.
     """
 

@@ -43,7 +43,7 @@ class Specified:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Given(Declared):
-    """Independent priors of a distribution's parameters; only the shape (class, column) of ``cells`` matters."""
+    """Independent priors of a distribution's parameters, for each class and column."""
 
     of: Mapping[str, Any]
     cells: Array | None = None

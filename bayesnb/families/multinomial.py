@@ -82,7 +82,7 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """The counts of these words; 0 for new words."""
+        """The same statistic for the given words, with counts of 0 for new words."""
         if self.words == words:
             return self
         place = {word: k for k, word in enumerate(words)}
@@ -117,7 +117,7 @@ def row_sums(counts: sparse.csr_array, value: Array) -> Array:
 
 
 def row_of_cells(counts: sparse.csr_array) -> Array:
-    """The row of each stored cell."""
+    """The row number of each stored cell of a sparse matrix."""
     return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
 
 
@@ -141,7 +141,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
-    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)] for each row's word counts n, (row, class)."""
+    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)] for word counts n and concentrations α, (row, class)."""
     if np.ndim(t) == 0 and t == 1 and counts.nnz * len(alpha) >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))

@@ -197,7 +197,7 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """Like ``log_student``, but each row is also removed from the scatter within classes that Ψ contains.
+    """Like ``log_student``, but each row is also removed from the pooled scatter in the prior's Ψ.
 
     ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` is 0 for rows of other
     classes.

@@ -79,7 +79,7 @@ FEWEST = 4
 class Strata:
     """Groups of draws (strata) in which the parameters shared by columns are nearly equal.
 
-    Within a stratum, columns are nearly independent, so the predictive of a row is a product over columns.
+    Within a stratum, columns are nearly independent, so the log predictive of a row is a sum over columns.
     """
 
     members: tuple[Array, ...]

@@ -75,7 +75,7 @@ class BoundaryError(LocatedError):
 
 
 def without_mode(why: str, where: tuple[int, ...] = (), otherwise: str = "", **data: Any) -> BoundaryError:
-    """The error of a distribution without a mode, which suggests the mean."""
+    """A :class:`BoundaryError` whose message suggests the mean."""
     said = f"{why}; use the mean ({{cure}}){otherwise}"
     return BoundaryError(Message(said, **data, cure=Cure("estimate", "mean")), where)
 
@@ -202,7 +202,7 @@ class Prior(Belief):
 
     Data add increments d to the prior's parameters, such as the counts of levels, or the number of events and the
     exposure. L_d(θ) is the likelihood of data with increments d, without factors that do not depend on θ. The method
-    ``along`` computes all integrals of L_d(θ) over θ.
+    ``along`` computes all integrals of the likelihood over θ.
 
     A new prior is a frozen dataclass with array fields and the methods below. It also needs ``over``, which expands the
     prior to the shape of the data.
@@ -282,7 +282,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The lower limit of ``t``: ``along`` is finite if ``t`` is larger."""
+        """The lower limit of ``t`` above which ``along`` is finite."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

@@ -213,9 +213,9 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node has the prior Beta(s q, s (1 - q)), where q is the share over all classes and s is a strength. A
-    node at depth d has the strength ``strength`` · ``growth``^d if it splits, and ``near`` if it stops. See
-    ``docs/theory/polya-tree.md``.
+    left half of a node has the prior Beta(s q, s (1 - q)), where q is the share over all classes and s is a strength.
+    The strength s of a node at depth d is ``strength`` · ``growth``^d if the node splits, and ``near`` if the node
+    stops. See ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------

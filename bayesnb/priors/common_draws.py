@@ -16,8 +16,8 @@ class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
     ``key`` (with the seed) and ``part`` are integers that identify the drawn quantity. ``first`` is the position of the
-    first column. For columns of several features, ``columns`` holds a number for the feature and a position in the
-    feature per column.
+    first column. For columns of several features, ``columns`` holds one pair per column: the number of the feature, and
+    the position of the column in the feature.
     """
 
     draws: int

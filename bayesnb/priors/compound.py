@@ -81,7 +81,7 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """Exactly one part, which is unknown, generates all values of a class and column.
+    """Exactly one part generates all values of a class and column; which part is unknown.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Cholesky factors, determinants and quadratic forms of arrays of positive definite matrices.
 
-Whether a matrix counts as singular does not depend on the units of its columns.
+The units of columns do not affect whether a matrix counts as singular.
 """
 
 from __future__ import annotations

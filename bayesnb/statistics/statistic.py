@@ -219,7 +219,7 @@ class Statistic(ABC):
         return replace(self, **taken)
 
     def columns(self, index: Sequence[int]) -> Self:
-        """Select columns by position. Bags of words cannot select columns."""
+        """Select columns by position; not available for bags of words."""
         each = {f.name: getattr(self, f.name) for f in fields(self)}
         arrays = {name: value[:, list(index)] for name, value in each.items() if isinstance(value, np.ndarray)}
         names = {name: tuple(each[name][k] for k in index) for name in each.keys() - arrays.keys()}
@@ -232,7 +232,7 @@ class Statistic(ABC):
     def settled(self, before: Self) -> Self:
         """Remove rounding errors after rows were subtracted from ``before``.
 
-        Raise :class:`UnlearnedError` if a weight is clearly negative, so the subtracted rows were not in ``before``.
+        Raise :class:`UnlearnedError` if a weight is clearly negative: not all subtracted rows were in ``before``.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():

@@ -140,8 +140,9 @@ class Exponents:
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
-        each class has a forest ("class"). If learned rows have missing cells, the evidence may be approximate;
-        :func:`~bayesnb.checks.forests` bounds the error.
+        each class has a forest ("class"). The evidence is exact if each column with missing cells has at most one edge,
+        and this edge leads to a complete column. Otherwise, :func:`~bayesnb.checks.forests` bounds the error of the log
+        evidence.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.

@@ -397,8 +397,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row, the weight of learned rows with the same cells in two columns u and v; and with the same cell
-        in u.
+        """Weights of learned rows that equal a row in columns u and v, and of learned rows that equal it in column u.
 
         Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
         """

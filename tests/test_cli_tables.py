@@ -397,8 +397,33 @@ def test_a_column_that_was_left_out_of_the_fit_is_kept_beside_the_predictions(tm
     assert "did you mean 'bill length mm'?" in err
 
 
-def test_a_decimal_comma_in_a_value_names_the_option_and_the_cure(capsys):
-    code, _, err = run(capsys, "explain", "heights", "--dependence", "none", "--set", "weight_kg=60,5")
+def test_a_decimal_comma_in_a_value_is_read_unless_it_may_separate_thousands(capsys):
+    asked = ("explain", "heights", "--dependence", "none", "--set")
+    assert run(capsys, *asked, "weight_kg=60,5")[:2] == run(capsys, *asked, "weight_kg=60.5")[:2]
+    code, _, err = run(capsys, *asked, "weight_kg=60,500")
     assert code != 0
     assert "--set" in err
     assert "write a point for the decimal mark" in err
+    missing = [run(capsys, *asked, f"weight_kg={text}")[:2] for text in ("", "n/a", "NA")]
+    assert missing[0][0] == 0
+    assert missing[1:] == missing[:1] * 2
+
+
+def test_no_suggestion_for_an_absent_class_column_is_a_learned_column(tmp_path, capsys):
+    X, y = datasets.play_tennis()
+    X = X.rename(columns={"windy": "plays"}) if "windy" in X else X.rename(columns={X.columns[-1]: "plays"})
+    X.to_csv(tmp_path / "new.csv", index=False)
+    X.assign(play=y).to_csv(tmp_path / "old.csv", index=False)
+    model = tmp_path / "m.bayesnb"
+    assert run(capsys, "fit", tmp_path / "old.csv", "--target", "play", "--dependence", "none", "-o", model)[0] == 0
+    for command in (("score", model), ("update", model), ("ask", "suspicious-labels", model)):
+        code, _, err = run(capsys, *command, tmp_path / "new.csv")
+        assert code != 0
+        assert "has no column 'play'" in " ".join(err.split())
+        assert "did you mean" not in err
+
+
+def test_a_misspelled_question_gets_a_suggestion(capsys):
+    code, _, err = run(capsys, "ask", "suspicous-labels", "m.bayesnb", "t.csv")
+    assert code == 2
+    assert "did you mean 'suspicious-labels'?" in err

@@ -13,7 +13,7 @@ from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
-from bayesnb.wording import at_row, counted_from
+from bayesnb.wording import at_row, counted_from, meant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,9 +181,11 @@ class Questions(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
         word = name.replace("-", "_")
-        return _command(word) if word in options.stated()["questions"] else None
+        if word not in options.stated()["questions"]:
+            ctx.fail(f"there is no question {name!r}{meant(name, self.list_commands(ctx))}")
+        return _command(word)
 
 
 def asked() -> Mapping[str, Question]:

@@ -45,7 +45,7 @@ def score(
     clf, target = load_model(model, absent, target)
     table = opened_for(clf, test, format, target)
     if target not in table.names:
-        close = nearest(target, table.names)
+        close = nearest(target, [name for name in table.names if name not in table.learned])
         hint = f"did you mean --target {close}?" if close else f"its columns are {some(table.names)}."
         raise ValueError(
             f"{table.name} has no column {target!r}, so there is no true class to score against; {hint} "

@@ -309,6 +309,8 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
     """Convert a text to the column's type; an empty text is missing."""
     from pandas.api import types
 
+    from bayesnb.data.amounts import GAPS
+
     if not text:
         return None
     if types.is_bool_dtype(column):
@@ -316,6 +318,10 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
             return text.lower() == "true"
         raise click.BadParameter(f"{name}={text}: the column holds true and false", param_hint=option)
     if types.is_numeric_dtype(column):
+        if text.lower() in GAPS:
+            return None
+        if re.fullmatch(r"[+-]?\d+,(?!\d{3}$)\d+", text):  # Three digits after the comma may be thousands.
+            text = text.replace(",", ".")
         try:
             number = float(text.removesuffix("%"))
         except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,7 @@ class Opened:
     embedded: pd.DataFrame | None
     file: Source | None
     settings: Settings
+    learned: Collection[str] = ()  # Columns that a model has learned; none of them holds the class.
 
     @cached_property
     def names(self) -> list[str]:
@@ -76,7 +77,8 @@ class Opened:
                 f"{column!r}; {' and '.join(map(repr, having))} {'has' if len(having) == 1 else 'have'} it: --sheet "
                 + shlex.quote(having[0])
             )
-        hint = meant(column, self.names, f"; its columns are {some(self.names)}")
+        choices = [name for name in self.names if option != "--target" or name not in self.learned]
+        hint = meant(column, choices, f"; its columns are {some(self.names)}")
         raise ValueError(f"{option}: {self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
@@ -174,7 +176,7 @@ def opened_for(
     if new and not grows and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
         warn(UNFITTED + some(new, 5))
         left_out += (*new,)
-    return replace(found, settings=Settings(drop=left_out))
+    return replace(found, settings=Settings(drop=left_out), learned=clf.schema.raw)
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:

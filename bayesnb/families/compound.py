@@ -351,7 +351,7 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """The values of a class and column come from one of several families, and which one is unknown.
+    """All values of a class and column come from the same family, which is unknown.
 
     In each class and column, the posterior weight of a family is proportional to its prior weight times its evidence.
     Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky

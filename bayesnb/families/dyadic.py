@@ -139,8 +139,8 @@ class Boxes:
     the finite edge, where w is the width of the neighbouring interval.
 
     ``low`` and ``high`` (column, interval) are the edges of each interval. ``width`` (column, interval) is the width of
-    each inner interval, and w for each outer interval. ``exists`` (column, interval) is 1 if the column has the
-    interval, otherwise 0.
+    an inner interval, or of the neighbour of an outer interval. ``exists`` (column, interval) is 1 if the column has
+    the interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]

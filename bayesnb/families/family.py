@@ -295,7 +295,6 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def named_levels(self) -> tuple[Any, ...]:
-        """Levels named by the prior."""
         priors = self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]
         mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
         return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))

@@ -182,7 +182,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """Make the family from the values of its fields."""
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
@@ -511,7 +510,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """NUTS samples standardized variables, so the column's unit does not matter."""
+        # NUTS samples standardized variables, so the unit of the column does not matter.
         import pymc as pm
 
         shape = prior.m.shape

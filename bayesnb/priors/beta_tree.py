@@ -125,7 +125,7 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """The nodes of a whole tree, or of the path to a cell. Each node stops or splits."""
+    """The nodes of a whole tree, or of the path to a cell."""
 
     own: Any
     """The distribution of each node's share if the node splits, (..., node)."""

@@ -81,7 +81,7 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """Exactly one part generates all values of a class and column; which part is unknown.
+    """An unknown part generates all values of a class and column.
 
     Parameters
     ----------

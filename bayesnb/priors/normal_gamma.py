@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Increase of ln det(Ψ/2) by adding data ``t`` times, new value, and whether Ψ is positive definite."""
+        """After adding data ``t`` times: increase of ln det(Ψ/2), new value, whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

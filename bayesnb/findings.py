@@ -648,7 +648,8 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     for slip, level in slips.items():
         others.setdefault(kept[level], []).append(slip)
     alike = [f"{', '.join(map(_short, own))} for {_short(level)}" for level, own in others.items()]
-    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
+    further = len(alike) - 3
+    more = f", and of {further} more level{'s' * (further > 1)}" if further > 0 else ""
     said = "levels in several spellings, {alike}: {cure}"
     return Remark.of_family(name, Joined(slips).spelled, said, True, alike=", ".join(alike[:3]) + more)
 

@@ -604,3 +604,10 @@ def test_numbers_with_commas_beside_a_word_are_no_lists_of_choices(whole):
     X, y = {"size": [*(f"{k},{tenth}" for k in whole for tenth in (5, 7)), "k.A."] * 3}, ["a", "b", "c"] * 7
     assert "choices" not in str(inspect(X, y))
     assert [*BayesianNB().fit(X, y).describe().index] == ["size"]
+
+
+def test_the_number_of_further_levels_in_several_spellings_is_a_number_of_levels(table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    X["town"] = np.resize(["Ulm", "Ulm", "ULM", "ulm ", "Jena", "Jena", "jena", "Fulda", "fulda", "Kassel", "KASSEL",
+                           "Fürth", "fürth"], len(X))  # fmt: skip
+    assert ", and of 2 more levels: features={'town': Joined()}" in str(inspect(X, y))

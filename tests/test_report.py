@@ -26,6 +26,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, datasets
 from bayesnb.inference import label_noise, questions
 from bayesnb.report import report, write, writer
+from bayesnb.report.parts import with_interval
 from bayesnb.report.questions import shortened
 
 pytestmark = pytest.mark.usefixtures("few_drawn_labels")
@@ -752,3 +753,8 @@ def test_no_page_or_screen_shows_an_internal_object():
     require_no_internal_object(page)
     assert 'the model has dependence="tempered".' in page
     require_no_internal_object(clf._repr_html_())
+
+
+def test_the_ends_of_an_interval_that_differ_are_shown_to_differ():
+    assert with_interval(0.0019, 0.00165, 0.0022) == "0.00190 (0.00165–0.00220)"
+    assert with_interval(0.25, 0.2, 0.3) == "0.250 (0.200–0.300)"

@@ -126,6 +126,8 @@ def with_interval(value: Any, lower: Any, upper: Any, digits: int | None = None)
         return "—" if value is None or np.isnan(value) else str(written(value))
     digits = digits_of(pd.Series(numbers)) if digits is None else digits
     *first, low, high = (written(float(number), digits) for number in numbers)
+    if low == high and lower != upper:  # Ends that differ are shown to differ.
+        *first, low, high = (written(float(number), (digits or 0) + 2) for number in numbers)
     ends = f"{low} to {high}" if lower < 0 else f"{low}–{high}"
     return f"{first[0]} ({ends})" if first else ends
 

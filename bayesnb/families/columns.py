@@ -19,17 +19,16 @@ type SupportKind = Literal["reals", "positive", "nonnegative", "counts", "zero_o
 
 @dataclass(frozen=True)
 class Support:
-    """The values that a family can read.
-
-    ``needs`` describes these values in error messages. ``others`` names families that read other values. ``contains``
-    maps an array to a boolean array.
-    """
+    """The values that a family can read."""
 
     kind: SupportKind
     name: str
     needs: str
+    """The values in words, for error messages."""
     others: tuple[str, ...]
+    """Names of families that read other values."""
     contains: Callable[[Array], Array]
+    """For each number, whether it is one of the values."""
 
     def __str__(self) -> str:
         return self.name
@@ -303,15 +302,14 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Weighted cells, with methods for sums over the rows of each class.
-
-    ``x`` holds either rows or distinct values. ``members`` are the classes and weights of rows. ``counts`` (class,
-    column, value) are the weights of distinct values.
-    """
+    """Weighted cells, with methods for sums over the rows of each class."""
 
     x: Column
+    """The cells of rows, or distinct values."""
     members: Labels | None
+    """Classes and weights of the rows."""
     counts: Array | None
+    """Weights of the distinct values, (class, column, value)."""
 
     def totals(self, value: Array) -> Array:
         """Weighted sums of ``value``, (class, column), over the rows of each class; ``value`` is 0 at missing cells."""

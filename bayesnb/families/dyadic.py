@@ -137,17 +137,17 @@ class Boxes:
 
     The density of an inner interval is uniform. The density of an outer interval is w / (w + u)² at the distance u from
     the finite edge, where w is the width of the neighbouring interval.
-
-    ``low`` and ``high`` (column, interval) are the edges of each interval. ``width`` (column, interval) is the width of
-    an inner interval, or of the neighbour of an outer interval. ``exists`` (column, interval) is 1 if the column has
-    the interval, otherwise 0.
     """
 
     cuts: tuple[Dyadic, ...]
     low: Array
+    """The lower edge of each interval, (column, interval)."""
     high: Array
+    """The upper edge of each interval, (column, interval)."""
     width: Array
+    """The width of each inner interval, or of the neighbour of an outer interval, (column, interval)."""
     exists: Array
+    """1 if the column has the interval, otherwise 0, (column, interval)."""
 
     @classmethod
     def of(cls, cuts: tuple[Dyadic, ...]) -> Boxes:

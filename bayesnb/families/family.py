@@ -223,7 +223,7 @@ class Family[P: Belief, S: Statistic](ABC):
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
         Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + the sum of ``offset`` over
-        terms. ``None`` if log p(x | θ) is not quadratic.
+        terms. Return ``None`` if log p(x | θ) is not quadratic.
         """
         return None
 

@@ -58,17 +58,16 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class WordCounts(Statistic):
-    """Sufficient statistic of bags of words.
-
-    ``counts`` (class, level) are the counts of words. ``rows`` (class, 1) is the weight of the rows. ``fractions``
-    (class, 1) is the weight of the rows with fractional counts. ``log_peak`` (class, 1) is the maximum log-likelihood
-    of all rows.
-    """
+    """Sufficient statistic of bags of words."""
 
     counts: Array
+    """Counts of the words, (class, level)."""
     rows: Array
+    """Weight of the rows, (class, 1)."""
     log_peak: Array
+    """Maximum log-likelihood of all rows, (class, 1)."""
     fractions: Array
+    """Weight of the rows with fractional counts, (class, 1)."""
     words: tuple[Any, ...]
 
     signed = frozenset({"log_peak"})

@@ -13,18 +13,17 @@ from bayesnb.numerics import Array, log_gamma_draw, log_sum
 
 @dataclass(frozen=True)
 class CommonDraws:
-    """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
-
-    ``key`` (with the seed) and ``part`` are integers that identify the drawn quantity. ``first`` is the position of the
-    first column. For columns of several features, ``columns`` holds one pair per column: the number of the feature, and
-    the position of the column in the feature.
-    """
+    """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers."""
 
     draws: int
     key: tuple[int, ...]
+    """The seed, and integers that identify the drawn quantity."""
     first: int = 0
+    """The position of the first column."""
     columns: tuple[tuple[int, int], ...] = ()
+    """The feature of each column and the position in this feature, if there are several features."""
     part: tuple[int, ...] = ()
+    """Integers that identify a part of the drawn quantity."""
 
     def within(self, *key: int) -> CommonDraws:
         """Random numbers for the part ``key``, independent of those for other parts."""

@@ -41,17 +41,17 @@ POINTS = 25
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """A grid of nodes for integrals over μ and λ = ln σ of one class and column.
-
-    ``low`` and ``step`` are the first node and the distance between nodes in μ, one per λ. ``log_weight`` (λ, μ) holds
-    logarithms of weights that sum to 1. ``log_total`` is the log integral.
-    """
+    """A grid of nodes for integrals over μ and λ = ln σ of one class and column."""
 
     log_sd: Array
     low: Array
+    """The first node in μ for each λ."""
     step: Array
+    """The distance between nodes in μ for each λ."""
     log_weight: Array
+    """Logarithms of weights that sum to 1, (λ, μ)."""
     log_total: float
+    """The log integral."""
 
     @property
     def mu(self) -> Array:
@@ -213,15 +213,13 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The predictive probability that one further row lies in a given interval.
-
-    ``centre`` (row, class, column) is (middle of the interval - prior mean) / (length of an interval). ``more`` is the
-    weight of additional learned rows in the same interval.
-    """
+    """The predictive probability that one further row lies in a given interval."""
 
     belief: RoundedNormal
     centre: Array
+    """Middle of the interval minus prior mean, in units of rounding, (row, class, column)."""
     more: Array | float = 0.0
+    """The weight of additional learned rows in the same interval."""
 
     def proper(self) -> Array:
         rows = self.belief.count.sum(-1)

@@ -37,11 +37,7 @@ KEPT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """For each class: weight of the rows, total Σ w x, and scatter about the mean, each stored as two floats.
-
-    ``lost`` (class, column) is a bound on the error of the scatter. ``nonzero`` (class, column) is the weight of values
-    other than 0.
-    """
+    """For each class: weight of the rows, total Σ w x, and scatter about the mean, each stored as two floats."""
 
     n: Array
     n_rest: Array
@@ -50,7 +46,9 @@ class Centred(Statistic):
     scatter: Array
     scatter_rest: Array
     lost: Array
+    """A bound on the error of the scatter, (class, column)."""
     nonzero: Array
+    """The weight of values other than 0, (class, column)."""
 
     signed: ClassVar[frozenset[str]] = frozenset({"n_rest", "total", "total_rest", "scatter", "scatter_rest", "lost"})
 

@@ -330,7 +330,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the current PyMC model, one observation per row."""
+        """Add the rows x with classes y to the open PyMC model, one observation per row."""
 
     @abstractmethod
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:

@@ -179,7 +179,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """Leave-one-out log predictive of each row, or the log predictive of new rows, whose ``weight`` is 0.
 
-    ``squares`` is the output of :func:`distances`. A row gets NaN if the posterior without this row is improper.
+    ``squares`` are the results of :func:`distances`. A row gets NaN if the posterior without this row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
@@ -233,10 +233,10 @@ DRAWS = 4000
 
 @dataclass(frozen=True, eq=False)
 class SharedGaussian(MultivariateGaussian):
-    """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), with a shared Λ ~ Wishart(ν, Ψ⁻¹) and μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
+    """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), with one Λ ~ Wishart(ν, Ψ⁻¹) for all classes, and μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance. The model is linear discriminant analysis with its parameters integrated out
-    (BDA3 3.6 and Murphy 2022, PML1 9.2). ``docs/theory/three-covariances.md`` compares three Gaussian families.
+    The model is linear discriminant analysis with its parameters integrated out (BDA3 3.6 and Murphy 2022, PML1 9.2).
+    ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
     Intervals are computed from draws. Leave-one-out is exact. Moments of the log-odds, EM, exponents, full conformal
     sets and PyMC are not supported.

@@ -162,7 +162,7 @@ class SimplexPrior(Prior):
         return np.where(alpha > 0, np.where(alone, 1.0, inside), 0.0)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ; θ itself may underflow to 0."""
+        """Draws of ln θ, which is finite even if θ underflows to 0."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.concentrations, rng, size)
         drawn -= over_last(np.maximum, drawn)

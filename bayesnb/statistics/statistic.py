@@ -40,7 +40,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis.
 
-    Level names are concatenated, too. Shorter counts of levels are padded with 0.
+    Names of levels are concatenated, too, and shorter arrays of level counts are padded with 0.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):

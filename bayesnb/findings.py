@@ -214,11 +214,9 @@ class Remarks:
 
     @property
     def on_page(self) -> Message:
-        said = "Column{s} {columns}: {finding}{likewise}"
-        if self.likewise or not str(self.first.finding).endswith("?"):
-            said += "."
         return Message(
-            said, s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
+            "Column{s} {columns}: {finding}{likewise}.",
+            s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
             likewise=self.likewise,
         )  # fmt: skip
 
@@ -435,7 +433,8 @@ def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark
         beyond = numbers[numbers < end if where == "below" else numbers > end]
         if len(beyond):
             said = Message(
-                "{n:,} numbers, such as {value:g}, are {where} the bound {end:g} of other cells: another unit?",
+                "{n:,} numbers, such as {value:g}, are {where} the bound {end:g} of other cells; they may be in "
+                "another unit",
                 n=len(beyond), value=float(np.median(beyond)), where=where, end=end,
             )  # fmt: skip
             yield Remark(name, said, True, asks=True)
@@ -785,12 +784,12 @@ def _apart(held: pd.Series) -> str:
     between = f"({others[0]:g} to {others[-1]:g})"
     if 5 <= len(far) <= 0.2 * len(held) and len(np.unique(far)) > 2:
         share = f"{_percent(len(far) / len(held))} of the cells ({far[0]:g} to {far[-1]:g})"
-        return f"{share} lie far from the others {between}: are they in another unit?"
+        return f"{share} lie far from the others {between}; they may be in another unit"
     if len(far) < 5 and len(np.unique(others)) >= 10:
         values = ", ".join(f"{value:g}" for value in np.unique(far))
         one = len(far) == 1
-        asked = "is it a typing error?" if one else "are they typing errors?"
-        return f"{values} {'lies' if one else 'lie'} far from the other cells {between}: {asked}"
+        maybe = "it may be a typing error" if one else "they may be typing errors"
+        return f"{values} {'lies' if one else 'lie'} far from the other cells {between}; {maybe}"
     return ""
 
 

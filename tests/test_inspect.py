@@ -637,7 +637,7 @@ def wells() -> tuple[pd.DataFrame, np.ndarray]:
 def test_numbers_below_the_bound_of_their_column_are_asked_about():
     found = nb.inspect(*wells()).table
     said = " ".join(found.loc[found["column"] == "boron", "finding"])
-    assert "3 numbers, such as 0.021, are below the bound 5 of other cells: another unit?" in said
+    assert "3 numbers, such as 0.021, are below the bound 5 of other cells; they may be in another unit" in said
 
 
 def test_an_ordered_type_proposes_ordered_levels_and_repeated_keys_may_be_left_out():

@@ -579,7 +579,10 @@ def _texts(
         yield Remark.of_family(name, family, said, asks=True, low=order[0], high=order[-1])
         return
     # Codes such as 000123 stay text, although each of them parses as a number.
-    numbers, odd = readings.numbers_among(levels.index) if k > 10 and not texts.str.match(r"0\d").any() else ([], [])
+    # Few levels such as 19,25 and 38,5 are numbers; 1,2 and 1,3 may be two choices each.
+    commas = k > 2 and texts.str.fullmatch(r"\d{2,}(,\d{1,2})?").all() and texts.str.contains(",").any()
+    numeric = (k > 10 or commas) and not texts.str.match(r"0\d").any()
+    numbers, odd = readings.numbers_among(levels.index) if numeric else ([], [])
     if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or readings.no_numbers_in(levels.index)):
         cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
         odd = sorted(odd, key=lambda text: (-levels[text], text))

@@ -456,6 +456,22 @@ def test_new_cells_that_cannot_be_read_are_told_without_a_guess_that_makes_no_se
     ]
 
 
+def test_an_unseen_whole_number_is_shown_as_it_was_written_and_few_numbers_with_a_comma_are_numbers(table):
+    X, y = {"rooms": np.resize([1.0, 2.0, 3.0, None], len(table)).astype(float)}, table["outcome"]
+    clf = BayesianNB({"rooms": "categorical"}).fit(X, y)
+    with pytest.warns(UnseenLevelWarning, match=r"a level never seen \(6\), "):
+        clf.predict({"rooms": [6.0, np.nan]})
+    hours = pd.DataFrame({
+        "hours": np.resize(["19,25", "20", "38,5", "38,5"], len(table)),
+        "code": np.resize(["10", "20", "30"], len(table)),
+        "picked": np.resize(["1,2", "2,3", "1,3"], len(table)),
+    })  # fmt: skip
+    features = inspect(hours, y).features
+    assert BayesianNB(features).fit(hours, y).describe()["family"]["hours"] == "Gaussian"
+    assert not {"code", "picked"} & {name for name, spec in features.items() if isinstance(spec, Number)}
+    assert isinstance(features["hours"], Number)
+
+
 def test_a_few_cells_far_beyond_all_others_are_named_as_a_code_for_missing_instead_of_as_a_skewed_column():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(51, 12, 600).round().clip(18, 90)})

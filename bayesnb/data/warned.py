@@ -107,6 +107,8 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
 
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"  # A file with missing cells holds the whole number 6 as 6.0.
     close = nearest(value, levels) if isinstance(value, str) else None
     # A different number is another value or key; only its leading zeros may be lost.
     alike = close is not None and _numbers_in(value) == _numbers_in(close)

@@ -211,7 +211,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
                 one, none = (models[0], other) if another.dependence is None else (other, models[0])
                 warn(
                     f"{one} has a dependence and {none} has none: the merged model is as the first, "
-                    f"{models[0]}; fit both with the same --dependence"
+                    f"{models[0]}; fit both with the same dependence"
                 )
             if not counts_alike(parameters, clf, another):
                 warn(

@@ -290,12 +290,20 @@ GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
 def command(
     arguments: str = "DATA", asks: str = "", epilog: str | None = None, names: Iterable[str] = (), **variants: str
 ) -> Callable[[Callable], click.Command]:
-    """Make a command from a function; the parameters of the function are the options of the command.
+    """Make a command from a function, whose parameters become the options of the command.
 
-    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks`` lists functions, such as
-    "module:function", that define options missing from ``OPTIONS``. ``epilog`` defaults to text about the last
-    argument. ``names`` lists the options of a function with a ``**`` parameter. ``variants`` maps parameters to keys of
-    ``OPTIONS``; the default key is the parameter's name.
+    Parameters
+    ----------
+    arguments : str
+        The arguments as in the help. An argument in brackets, such as ``[NEW]``, is optional.
+    asks : str
+        Functions, such as "module:function", with parameters that ``OPTIONS`` does not define.
+    epilog : str, optional
+        Text below the options; by default about the last argument.
+    names : iterable of str
+        The options of a function with a ``**`` parameter.
+    variants : {parameter: key}
+        Keys of ``OPTIONS`` that differ from the name of the parameter.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

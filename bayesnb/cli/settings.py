@@ -67,7 +67,7 @@ class Settings:
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def without_dependence(self, estimate: str = "predictive") -> str | None:
-        """Why the default is to add no dependence, as a sentence; ``None`` if the default is "auto"."""
+        """A sentence that says why no dependence is added by default; ``None`` if the default is "auto"."""
         if self.columns == "grow":
             return (
                 "no dependence was added, so that new columns can join (--columns grow). With --dependence auto, the "

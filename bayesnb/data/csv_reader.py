@@ -85,18 +85,11 @@ class Format:
 
 @dataclass(frozen=True, eq=False)
 class CsvLayout:
-    """The layout of a CSV file and the types of its columns.
-
-    ``file`` is the file, or its copy in UTF-8. ``encoding`` is the encoding of the original file. ``types`` holds the
-    types that fit all cells of each column in this file. ``kinds`` are the types chosen for all files: "empty",
-    "integer", "real", "boolean" or "text". ``gaps`` counts each text that means missing, per numeric column. ``marks``
-    holds the decimal mark of each column, "" for a column without decimal marks. ``rewritten`` holds decimal marks that
-    differ from ``Format.decimals``.
-    """
+    """The layout of a CSV file and the types of its columns."""
 
     name: str
-    file: Path
-    encoding: str
+    file: Path  # The file, or its copy in UTF-8.
+    encoding: str  # The encoding of the original file.
     sep: str
     escape: str
     skip: int
@@ -105,12 +98,12 @@ class CsvLayout:
     na: tuple[str, ...]
     keep_na: tuple[str, ...]
     space: Workspace = field(repr=False)
-    types: Mapping[str, Types] = field(default_factory=dict)
-    gaps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    types: Mapping[str, Types] = field(default_factory=dict)  # The types that fit all cells of a column in this file.
+    gaps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # Counts of texts for missing, numbers only.
     rows: int = 0
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    marks: Mapping[str, str] = field(default_factory=dict)
-    rewritten: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)  # For all files: empty, integer, real, boolean or text.
+    marks: Mapping[str, str] = field(default_factory=dict)  # The decimal mark of a column; "" if it has none.
+    rewritten: Mapping[str, str] = field(default_factory=dict)  # Decimal marks that differ from ``Format.decimals``.
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:

@@ -46,19 +46,14 @@ SHOWN = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Why a column has its family.
+    """Why a column has its family."""
 
-    ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
-    "gaps" if the column flags the missing cells of another column. Any other ``kind`` is the type of values that
-    decided the family ("nothing" for no values). ``detail`` describes the bins of a column, or names the column whose
-    missing cells are flagged. ``best_by`` is the compared score, "evidence" or "class". ``ahead`` is the score minus
-    the score of the runner-up ``second``, in nats.
-    """
-
+    # "specified": the user named the family; "rows": the family scored best on the rows; "gaps": the column flags the
+    # missing cells of another column; otherwise the type of the values that decided ("nothing" if there are none).
     kind: OriginKind
-    detail: str = ""
-    best_by: str = ""
-    ahead: float = 0.0
+    detail: str = ""  # A description of the bins, or the column whose missing cells are flagged.
+    best_by: str = ""  # The compared score, "evidence" or "class".
+    ahead: float = 0.0  # The score minus the score of the runner-up ``second``, in nats.
     second: str = ""
 
     @property

@@ -105,7 +105,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[Any]) -> Iterator[Derived]:
-    """Yield the ratio if both columns are positive; also yield the difference if their ranges overlap."""
+    """The columns to derive: a ratio of two positive columns, and a difference of columns with overlapping ranges."""
     if first in dates or second in dates:
         if first in dates and second in dates:
             yield Derived(first, second, False)
@@ -118,9 +118,8 @@ def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[
 
 
 def _evidence(x: Array, labels: Labels) -> float:
-    """ln p(labels | cells) in nats. Each cell has its own class probabilities, with a uniform prior; missing values
-    form one more cell.
-    """
+    """Log evidence of the labels in nats, if each cell of a column has class probabilities with a uniform prior."""
+    # Missing values form one more cell.
     known = ~np.isnan(x)
     edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
     cell = np.where(known, np.searchsorted(edges, x, side="right"), len(edges) + 1)
@@ -172,7 +171,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """Levels of a whole-number column, if ordered levels predict the class best (from this column alone).
+    """The levels of a column of whole numbers in order, if an Ordinal predicts the class best; otherwise ``None``.
 
     ``docs/how-to/choose-a-family.md`` describes the comparison.
     """

@@ -358,8 +358,7 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    Some columns of a bag of words may be absent. Any other feature that lacks some columns raises an error, or is
-    omitted if ``known`` contains one of its columns.
+    A feature with absent columns is left out if ``known`` contains one of its columns. A bag of words may lack columns.
 
     Raises
     ------

@@ -27,19 +27,14 @@ from bayesnb.wording import RefusedError, Spelled, some
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines.
-
-    ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema,
-    if known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` explains each
-    family that was chosen from the first part.
-    """
+    """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines."""
 
     settings: EstimatorParameters
-    target: Any
-    weight: Any = None
-    schema: Schema | None = None
-    drop: bool = False
-    reasons: Reasons = field(default_factory=dict)
+    target: Any  # The column of the class; without it, all rows are in one class.
+    weight: Any = None  # The column of the weights.
+    schema: Schema | None = None  # The schema, if it is known.
+    drop: bool = False  # Whether rows without a class are left out; otherwise they raise an error.
+    reasons: Reasons = field(default_factory=dict)  # Why each family was chosen from the first part.
 
     @classmethod
     def of(

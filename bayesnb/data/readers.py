@@ -49,18 +49,14 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet of an Excel file.
-
-    ``text`` is a CSV file with the cells. ``others`` names the other sheets; ``hidden`` names hidden sheets before this
-    sheet. ``titles`` counts the rows above the header; ``empty`` counts formulas without a stored value.
-    """
+    """A sheet of an Excel file."""
 
     name: str
-    others: tuple[str, ...]
-    hidden: tuple[str, ...]
-    titles: int
-    empty: int
-    text: Path
+    others: tuple[str, ...]  # The names of all other sheets.
+    hidden: tuple[str, ...]  # The names of hidden sheets before this sheet.
+    titles: int  # Number of rows above the header.
+    empty: int  # Number of formulas without a stored value.
+    text: Path  # A CSV file with the cells.
 
 
 @dataclass(frozen=True, eq=False)

@@ -1043,14 +1043,17 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """``Number`` readings that fit all levels (several if ambiguous); none for whole numbers, which may be codes."""
+    """The ``Number`` readings that fit all levels; no reading if all levels are whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
 def no_numbers_in(levels: Sequence[Any]) -> list[str]:
-    """The non-numeric texts, if few; among textual whole numbers, they must all be markers."""
+    """The few texts that are no numbers in a column of numbers; empty if they are many.
+
+    If the numbers are texts of digits, the few texts must be markers of missing values.
+    """
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

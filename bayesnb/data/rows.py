@@ -253,7 +253,9 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """A random number per row: the row's key, hashed together with the number of earlier rows with this key."""
+    """Numbers the rows: equal rows get different numbers, which do not depend on the positions of other rows."""
+
+    # The number of a row is a hash of its key and of the number of earlier rows with this key.
 
     def __init__(self, seed: int) -> None:
         self.salt = mixed(np.array([seed % 2**64], np.uint64))

@@ -34,20 +34,16 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The summary of some rows; ``a + b`` is the summary of the rows of a and b.
-
-    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` maps each
-    categorical column to its declared levels, or to ``None`` if no levels are declared or the parts differ. ``named``
-    holds the classes that categorical labels declare.
-    """
+    """The summary of some rows; ``a + b`` is the summary of the rows of a and b."""
 
     schema: Schema
     statistics: Statistics
     classes: Array
-    rows: int
-    blank: int
+    rows: int  # Number of rows read.
+    blank: int  # Number of rows without a class.
+    # The declared levels of each categorical column; ``None`` if no levels are declared or the parts differ.
     declared: Mapping[Any, Names | None]
-    named: tuple[Any, ...] = ()
+    named: tuple[Any, ...] = ()  # The classes that categorical labels declare.
 
     def __add__(self, other: Summary) -> Summary:
         odd = set(self.schema.names) ^ set(other.schema.names)

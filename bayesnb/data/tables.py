@@ -25,21 +25,16 @@ from bayesnb.wording import RefusedError
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
+    """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix."""
 
-    ``names`` are "x0", "x1", … if the source has none. ``declares`` holds the columns whose categorical type declares
-    levels. If the table is a ``part`` of a larger table, decisions that need all rows are postponed. The source is a
-    data frame (``named``), an array of numbers (``numeric``), a CSR matrix (``sparse``) or an array of objects.
-    """
-
-    names: Names
+    names: Names  # "x0", "x1", … if the source has no names.
     source: Any
-    declares: frozenset[Any] | None = None
-    part: bool = False
+    declares: frozenset[Any] | None = None  # The columns whose categorical type declares levels.
+    part: bool = False  # Whether decisions that need all rows of a larger table are postponed.
     n_rows: int = field(init=False)
-    named: bool = field(init=False)
-    numeric: bool = field(init=False)
-    sparse: bool = field(init=False)
+    named: bool = field(init=False)  # Whether the source is a data frame.
+    numeric: bool = field(init=False)  # Whether the source is an array of numbers.
+    sparse: bool = field(init=False)  # Whether the source is a CSR matrix.
     _columns: dict[Any, Column] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -46,31 +46,24 @@ class ModelChangedError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The contents of a model file.
+    """The contents of a model file."""
 
-    ``configuration`` holds the parameters of the estimator, and ``target`` the name of the class column. ``reading``
-    holds the columns that the command line ignored, and the markers of missing values. ``expected`` is true if
-    unlabelled rows were counted by class probabilities. Classes in ``declared`` need no rows. ``draws`` are the draws
-    of the sampled features. ``drawn`` holds the draws of all parameters of a model from ``from_draws``. ``record``
-    holds the name of the table and the scores of its rows, if the command line fitted the model. Learning more rows
-    clears ``record``. ``hash``, 64 hexadecimal digits, is the digest of all other fields. ``version`` is the version of
-    bayesnb that wrote the file.
-    """
-
-    configuration: Mapping[str, Any]
+    configuration: Mapping[str, Any]  # The parameters of the estimator.
     schema: Schema
     statistics: Statistics
     classes: Array
-    target: Any = None
+    target: Any = None  # The name of the class column.
+    # The columns that the command line ignored, and the markers of missing values.
     reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    expected: bool = False
-    declared: tuple[Any, ...] = ()
+    expected: bool = False  # Whether unlabelled rows were counted by class probabilities.
+    declared: tuple[Any, ...] = ()  # Classes that need no rows.
     dependence: Dependence | None = None
-    draws: Mapping[Any, Draws] = field(default_factory=dict)
-    drawn: Mapping[str, Any] = field(default_factory=dict)
+    draws: Mapping[Any, Draws] = field(default_factory=dict)  # Draws of the sampled features.
+    drawn: Mapping[str, Any] = field(default_factory=dict)  # Draws of all parameters of a model from ``from_draws``.
+    # The table's name and scores, if the command line fitted the model. Learning more rows clears the record.
     record: Mapping[str, Any] = field(default_factory=dict)
-    hash: str = ""
-    version: str = ""
+    hash: str = ""  # The digest of all other fields, 64 hexadecimal digits.
+    version: str = ""  # The version of bayesnb that wrote the file.
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:

@@ -152,16 +152,12 @@ def digits_of(column: pd.Series) -> int | None:
 
 @dataclass(frozen=True)
 class CellTexts:
-    """The cells of a frame as texts, without empty columns.
+    """The cells of a frame as texts, without empty columns."""
 
-    ``heads`` is the number of index levels. ``names`` holds the names of index levels, then of columns. ``numbers``
-    states which columns contain numbers.
-    """
-
-    names: list[str]
+    names: list[str]  # The names of the index levels, then of the columns.
     rows: list[list[str]]
-    numbers: list[bool]
-    heads: int
+    numbers: list[bool]  # Whether each column contains numbers.
+    heads: int  # Number of index levels.
 
 
 def cells_of(frame: pd.DataFrame) -> CellTexts:

@@ -265,7 +265,6 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: sensitivity(tennis(), TENNIS[:0]), "no rows"),
         (lambda: sensitivity(tennis(estimate="mle"), TENNIS), 'estimate="mle" has no prior'),
         (lambda: sensitivity(tennis(dependence="tempered"), TENNIS), "exponents were learned under these priors"),
-        (lambda: sensitivity(of({"x": PolyaTree(edges=[0.0])}), NUMBERS), "has a BetaTree prior, which has no powers"),
         (lambda: sensitivity(by_row(), TENNIS), "needs one class prior"),
         (lambda: sensitivity(partly(), TENNIS), "rows that were counted"),
         (lambda: labels(of(None, TENNIS, ["a"] * 14), TENNIS, ["a"] * 14), "there is one class"),

@@ -118,7 +118,11 @@ def test_a_fit_points_to_inspect_where_a_few_texts_turn_numbers_into_levels():
 def test_the_unit_of_numbers_is_described():
     X = {"paid": [f"{k}.50 €" for k in range(12)], "crp": ["<5 mg/L", *(f"{k} mg/L" for k in range(11))]}
     chosen = BayesianNB().fit(X, ["a", "b"] * 6).describe()["chosen"]
-    assert chosen.to_dict() == {"paid": "numbers, in €", "kind of crp": "text", "number of crp": "numbers, in mg/L, 8 % bounds or texts"}
+    assert chosen.to_dict() == {
+        "paid": "numbers, in €",
+        "kind of crp": "text",
+        "number of crp": "numbers, in mg/L, 8 % bounds or texts",
+    }
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [True, False], ["p", "q"], [1.0, 2.0]], ids=str)

@@ -111,6 +111,14 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     assert "behind the best: mean difference in log loss" in words(out)
 
 
+def test_compare_with_levels_fits_a_screen_of_forty_lines(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "compare", "penguins", "--dependence", "none")
+    assert "Log loss beside full Bayes: mle" in out
+    # The table of the default has two more lines, and its lead fewer.
+    assert len(out.splitlines()) <= 39
+
+
 def test_compare_fits_a_screen_of_forty_lines_and_explains_the_row_that_surprises_most(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run(capsys, "compare", "heights", "--dependence", "none")

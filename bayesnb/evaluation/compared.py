@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -103,6 +103,19 @@ class Comparison:
         if regret == np.inf:
             expected = Message("its worst case is unbounded, because it gives some values probability 0")
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
+
+    def regrets(self, names: Sequence[Any]) -> list[Message]:
+        """Sentences about several plug-ins: one for all, unless one of them finds a held-out class impossible."""
+        worst = [float(self.table.loc[name, "regret"]) for name in names]
+        if len(names) < 2 or any(map(self.never, names)) or len({regret == np.inf for regret in worst}) > 1:
+            return [self.regret(name) for name in names]
+        each = [f"{name} {gap:+.3f} ± {se:.3f}" for name in names for gap, se in [self._behind(name, "predictive")]]
+        expected = "Their worst case is unbounded, because they give some values probability 0."
+        if np.inf not in worst:
+            expected = "If the model is right, the regret is {regrets} nats per row."
+        said = "Log loss beside full Bayes: {each}. {expected}"
+        shown = Message(expected, regrets=" and ".join(f"{regret:.3f}" for regret in worst))
+        return [Message(said, each=", ".join(each), expected=shown)]
 
     @property
     def recommendation(self) -> Message:

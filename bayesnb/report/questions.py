@@ -72,16 +72,16 @@ MEANT = {
 def intervals(prob: float, notes: Mapping[str, Any]) -> str:
     """The legend of the intervals. ``notes`` are the ``attrs`` of the result of ``predict_interval``."""
     said = {
-        "row": "The interval of the probability is also given this row.",
-        "data": "The probability averages each entry over its parameters. Its interval is of p(class | row, "
-        "parameters), so the probability can differ from the median and lie outside the interval.",
+        "row": "; that of the probability learns from the row, too.",
+        "data": ". The probability averages over the parameters, so it can differ from the median of its interval, or "
+        "lie outside the interval.",
     }
-    legend = f"In brackets: {prob:.0%} intervals. {said[notes['given']]}"
+    legend = f"In brackets: {prob:.0%} intervals{said[notes['given']]}"
     error = notes.get("mcse", 0.0)
     drawn = (
         f" The ends of the interval of the probability come from draws, with a standard error of at most {error:.2g}."
     )
-    return legend + drawn * (error >= 0.0005)
+    return legend + drawn * (error >= 0.005)
 
 
 @dataclass(frozen=True, eq=False)

@@ -171,7 +171,7 @@ def four_estimates(compared: Comparison) -> Section:
     }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
     plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
-    parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:2])]
+    parts = [TablePart(frame, ""), *compared.regrets(plug_ins[:2])]
     never = {name: compared.never(name) for name in plug_ins[2:]}
     parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
     return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows")

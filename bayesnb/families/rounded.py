@@ -187,7 +187,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 def rounding(x: Array) -> tuple[float, float]:
     """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
 
-    The unit is the largest number that divides all distances between values: the smallest of them, or some decimals.
+    All distances between values are multiples of the unit.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:

@@ -119,7 +119,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """First and second derivative in μ of the log integrand, times σ and -σ², one number per λ."""
+        """σ f'(μ) and -σ² f''(μ) of the log integrand f, one number each per λ."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):

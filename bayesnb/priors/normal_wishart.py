@@ -97,8 +97,8 @@ class NormalWishart(UnknownPrecision):
         """Shrink the covariance of each class towards the pooled within-class covariance (worth ``dof`` rows).
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
-        (Friedman 1989; Greene and Rayens 1989). The covariance within classes comes from the learned rows and d / 2
-        imaginary rows with the variances of the d whole columns. By default, ``dof`` maximizes the evidence of all
+        (Friedman 1989; Greene and Rayens 1989). For d columns, the covariance within classes comes from the learned
+        rows and d / 2 imaginary rows, which have the overall variances of the columns. By default, ``dof`` maximizes the evidence of all
         classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")

@@ -98,8 +98,8 @@ class NormalWishart(UnknownPrecision):
 
         A small ``dof`` leads to quadratic discriminant analysis, a large ``dof`` to linear discriminant analysis
         (Friedman 1989; Greene and Rayens 1989). For d columns, the covariance within classes comes from the learned
-        rows and d / 2 imaginary rows, which have the overall variances of the columns. By default, ``dof`` maximizes the evidence of all
-        classes times a hyperprior ln dof ~ Normal(ln d, 2²).
+        rows and d / 2 imaginary rows, which have the overall variances of the columns. By default, ``dof`` maximizes
+        the evidence of all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")
 

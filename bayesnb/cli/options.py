@@ -51,7 +51,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help groups its options."""
+    """A command that shows its options in groups in its help text."""
 
     functions: Sequence[str] = ()
     asks: Sequence[str] = ()

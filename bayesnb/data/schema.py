@@ -180,8 +180,8 @@ class Schema:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
-        ``table`` must be a result of :meth:`through`. ``absent`` is "error" or "missing". Without ``absent``, the rows
-        are learned rows, and ``self.columns`` decides.
+        ``table`` must be a result of :meth:`through`. ``absent``, "error" or "missing", determines how absent columns
+        are read. Without ``absent``, ``self.columns`` determines it: "grow" reads them as missing.
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:

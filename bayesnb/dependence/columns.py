@@ -474,7 +474,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """All-zero counts for ``n`` classes, in the same ``cells``."""
+        """Counts of zero for ``n`` classes, with the ``cells`` of these statistics."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:

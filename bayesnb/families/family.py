@@ -222,8 +222,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
 
-        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + the sum of ``offset`` over
-        terms. Return ``None`` if log p(x | θ) is not quadratic.
+        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Return ``None`` if
+        log p(x | θ) is not quadratic.
         """
         return None
 

@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """Parts by feature name, joined until the first lookup.
+    """Parts by feature name. They are stored joined, and separated at the first lookup.
 
     The part of feature ``f`` is columns ``cuts[f]`` of ``joined[stack[f]]``.
     """

@@ -162,14 +162,11 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes above one cell of a tree, which determine the predictive probability of this cell.
+    """The nodes above one cell of a tree, which determine the predictive probability of this cell."""
 
-    ``own`` and ``close`` (..., depth) are distributions of the probability of the half that contains the cell: ``own``
-    if the node splits, ``close`` if the node stops.
-    """
-
-    own: Outcome
-    close: Outcome
+    # At each node, the distribution of the probability of the half that contains the cell, (..., depth).
+    own: Outcome  # If the node splits.
+    close: Outcome  # If splitting stops at the node.
     states: tuple[Array, Array]
 
     def proper(self) -> Array:

@@ -101,7 +101,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """The refinements of each column; cells of real columns are halved ``depth`` times."""
+        """The :class:`Axis` of each column; real columns are halved ``depth`` times."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -137,7 +137,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether :meth:`of` could have made every cut."""
+        """Whether the cells of every column are valid."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -178,7 +178,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns, selected from ``called``, the names of all pieces."""
+        """The names of the columns of the grid; ``called`` holds the name of each term."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -251,7 +251,7 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Standardize real columns, with the means and standard deviations of the rows that define the cells.
+    """Standardize real columns with stored means and standard deviations.
 
     Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high``.
     """
@@ -306,8 +306,8 @@ class Cells:
     """The cells of the columns, and which cells to count.
 
     ``pairs`` are the pairs of columns to count. ``joint`` are the blocks of columns of the joint Gaussian. If
-    ``kernel`` is true, combinations of the cells of all columns are counted. If ``forests`` is set, ``pairs`` are the
-    possible edges of a forest. ``numbers`` standardizes the columns that have slopes.
+    ``kernel`` is true, rows with the same cells in all columns are counted together. If ``forests`` is set, ``pairs``
+    are the possible edges of a forest. ``numbers`` standardizes the columns that have slopes.
     """
 
     grid: Grid
@@ -362,7 +362,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether all pairs of at most ``MOST_OF_FORESTS`` columns are counted; True if forests are not used."""
+        """True without forests, or if all pairs of at most ``MOST_OF_FORESTS`` columns are counted."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 
@@ -419,7 +419,9 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of rows in cells, and joint moments. The operator ``+`` pools counts, and ``*`` discounts them.
+    """Counts of rows in cells, and the joint moments of Gaussian columns.
+
+    The operator ``+`` pools counts, and ``*`` discounts them.
 
     Cells of single columns are counted in ``shapes``, nodes of partitions in ``leaves``, nodes of trees in ``stops``,
     and combinations of cells in ``near``. The total weight of the rows per class is ``rows``.
@@ -438,7 +440,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def sound(self, n_columns: int) -> bool:
-        """Whether the counted cells are exactly those of ``cells``."""
+        """Whether exactly the cells in ``cells`` are counted."""
         cells, near = self.cells, self.near
         fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
         sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)
@@ -512,7 +514,7 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """Gaussian pieces, by position in ``posterior.pieces()``."""
+    """The Gaussian items of ``posterior.pieces()``, by position."""
     return {k: piece for k, piece in enumerate(posterior.pieces()) if isinstance(piece.family, Gaussian)}
 
 

@@ -85,8 +85,8 @@ class DrawnForests:
     ) -> None:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
-        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds the index of each row's draw.
-        The function ``read`` encodes drawn cells of a feature.
+        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the index of its
+        parameter draw. The function ``read`` encodes the cells of a feature.
         """
         if (forests := self.terms.forests) is None:
             return

@@ -24,9 +24,10 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    The mean is ½ for shape terms, and for features that have a shape term. The mean is 1 for features without a shape
-    term (naive Bayes) and for forests. All remaining terms have the mean 0. If ``sd`` has several values, the value
-    with the largest evidence is used. With ``by_class``, each exponent has a deviation per class.
+    The prior mean is ½ for a shape term, and for a feature with a shape term. The prior mean is 1, as in naive Bayes,
+    for forests and for a feature without a shape term. The prior mean is 0 for all other kinds of term. If ``sd`` has
+    several values, the value with the largest evidence is used. With ``by_class``, each exponent has a deviation per
+    class.
     """
 
     name: str
@@ -115,8 +116,8 @@ class Layout:
 class Exponents:
     """Naive Bayes with exponents w and offsets b: p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}.
 
-    The exponents and offsets have priors, and are learned from the labels. Plain naive Bayes has w = 1 and b = 0. With
-    two copies of a column, each copy gets the exponent ½. The terms of a learned row are computed without the row.
+    The exponents and offsets have priors, and are learned from the labels. Plain naive Bayes has w = 1 and b = 0. If a
+    column occurs twice, each copy gets the exponent ½. The terms of a learned row are computed without the row.
     ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters
@@ -140,9 +141,8 @@ class Exponents:
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
-        each class has a forest ("class"). The evidence is exact if each column with missing cells has at most one edge,
-        and this edge leads to a complete column. Otherwise, :func:`~bayesnb.checks.forests` bounds the error of the log
-        evidence.
+        each class has a forest ("class"). The log evidence may be approximate if learned cells are missing;
+        :func:`~bayesnb.checks.forests` bounds the error.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
         chooses one.
@@ -173,7 +173,7 @@ class Exponents:
 
     Notes
     -----
-    ``estimate`` of :class:`bayesnb.BayesianNB` determines which parameters are plugged in for prediction:
+    The option ``estimate`` of :class:`bayesnb.BayesianNB` determines which parameters are plugged in for prediction:
 
     ============ ==================== ========================================
     estimate     θ of the columns     exponents and offsets

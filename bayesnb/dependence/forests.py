@@ -148,7 +148,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log evidence relative to naive Bayes. ``log_all``, (..., class), is the log of the sum over forests."""
+        """The log evidence relative to naive Bayes, from the log sum of forest weights, ``log_all`` (..., class)."""
         n = len(self.counts.sizes)
         # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -307,7 +307,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns use random numbers, determined only by the columns' content."""
+        """The order in which columns receive random numbers; the order depends only on the content of the columns."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
@@ -397,7 +397,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Weights of learned rows that equal a row in columns u and v, and of learned rows that equal it in column u.
+        """The weight of the learned rows with the same cells as a row: in columns u and v, and in column u alone.
 
         Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
         """

@@ -82,7 +82,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether every path ends, and the trees fit columns with these numbers of cells."""
+        """Whether the trees are valid for columns with ``sizes`` cells."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -125,7 +125,7 @@ class LabelTrees:
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
     """The key (hash) of each cell, uint64 (column, largest number of cells + 1).
 
-    The last key of a column belongs to a missing cell. Keys of constant columns are 0.
+    The last key of each column is for missing cells. Keys of constant columns are 0.
     """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))

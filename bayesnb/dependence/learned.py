@@ -265,10 +265,9 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Replace infinite terms by 0, and return the terms and the log class priors.
+    """Return finite terms, and log priors that are -inf for classes with a term of -inf.
 
-    A term of -inf makes the class impossible: the row's log prior becomes -inf. A row in which all classes would become
-    impossible keeps its log priors.
+    A term of -inf becomes 0. The log priors of a row do not change if all of them would become -inf.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

@@ -45,8 +45,8 @@ def learn(
 ) -> Dependence:  # fmt: skip
     """Learn how the features depend on each other, from the labelled rows of ``posterior``.
 
-    ``before`` is an earlier dependence that has counted all learned rows; ``data`` may then be a sample of these rows.
-    If the terms are the same as in ``before``, rows are not counted again.
+    ``before`` is an earlier dependence that has counted all learned rows. If ``before`` is given, ``data`` may be a
+    sample of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
 
     Raises
     ------
@@ -262,7 +262,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Stacking: the posterior mode of the members' weights, then of the power to which the weighted mean is raised.
+    """Estimate the weights of the members (stacking) and the power of their weighted mean, by posterior modes.
 
     The weights have a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities
     are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
@@ -272,7 +272,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior."""
+        """The derivative of the negative log posterior by ``log_power``."""
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))

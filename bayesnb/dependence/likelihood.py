@@ -6,7 +6,7 @@ s_ct is term t of the row under class c, and v_ct is the exponent of the term. E
 of a term, or class c has the exponent w_t + d_ct with a deviation d_ct. Other covariates have the same value for all
 classes, and a coefficient per class: indicators of cells, standardized numbers, and the constant 1.
 
-A *source* is a function without arguments. Each call starts one pass over the rows, in blocks of :class:`Rows`.
+Each call of a *source* (a function without arguments) starts one pass over blocks of :class:`Rows`.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
     """Add to ``apart`` the information about the deviations, for covariates that are equal for all classes.
 
-    ``both``, (class, class, row), is the weight times p_c p_k, possibly averaged over parameters.
+    ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
@@ -214,7 +214,7 @@ def information_by_pairs(
 ) -> None:
     """Like :func:`_information_by_classes`, but computed by sums over pairs of classes.
 
-    ``both``, (class, class, row), is the weight times p_c p_k, or its mean over parameters.
+    ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
     """
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)

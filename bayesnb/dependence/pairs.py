@@ -86,8 +86,8 @@ class PairCounts(Statistic):
         The Bayes factor is the exact Dirichlet evidence of joint cells, divided by the evidence of independent cells
         (Heckerman, Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is
         worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of the class, and is
-        worth one row per pair of cells. The Bayes factor is then divided by its approximate mean over permutations of
-        one column within classes.
+        worth one row per pair of cells. With ``by_class``, the Bayes factor is divided by its approximate mean over
+        permutations of one column within classes.
         """
 
         def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:

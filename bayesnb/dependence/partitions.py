@@ -31,9 +31,9 @@ request has few rows.
 class Partitions:
     """Random binary trees in which all nodes of the same depth use the same split.
 
-    ``columns`` and ``cells``, (partition, step), hold the column and the interval or level of each split. A row goes
-    right at a split if its value equals the split's level, or is not below the split's interval. A row with a missing
-    value stops at the split. The children of node k are the nodes 2k and 2k + 1.
+    ``columns`` and ``cells``, (partition, step), hold the column and the interval or level of each split. At a split on
+    a level, rows with this level go right. At a split on an interval, rows in this or a higher interval go right. A row
+    with a missing value stops at the split. The children of node k are the nodes 2k and 2k + 1.
     """
 
     columns: Array

@@ -408,7 +408,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight of the class frequencies, (draw, 1, 1). ``rows`` is the weight of the learned rows."""
+        """Draws of the first member's weight in the average, (draw, 1, 1), given the total row weight ``rows``."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 

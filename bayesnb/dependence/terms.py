@@ -284,7 +284,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Combine ``columns`` and ``beside`` into the terms that exponents multiply."""
+    """Join the terms of the columns and the terms ``beside`` them to one array."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -318,7 +318,7 @@ class Tally:
     def costs(self, cost: Callable[[Any], Array]) -> Array:
         """Weighted sums of the function ``cost`` over the rows of each class.
 
-        ``cost`` takes one class code or an array of class codes, one per row.
+        ``cost`` takes a class code, or an array (row,) of class codes.
         """
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))

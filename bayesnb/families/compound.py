@@ -191,7 +191,7 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of one column's weighted mean density over alternatives, (..., row, class); 0 for missing cells.
+    """Log of the weighted mean of the densities ``each``, (..., row, class); 0 for missing cells.
 
     ``log_weight`` has the axes (..., 1, class, alternative).
     """

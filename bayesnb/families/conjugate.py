@@ -49,21 +49,21 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h, and the increments d that data add to the prior's parameters.
+    A subclass defines h, and the increments d of the prior's parameters by the data.
     """
 
-    # In this class, "best log-likelihood" is ln h: the log-likelihood of a cell at the θ that fits the cell best.
+    # ln h is the log-likelihood of a cell at the θ that fits the cell best.
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """A statistic's increments of the prior's parameters, and best log-likelihood, (class[, column])."""
+        """The increments of the prior's parameters by the statistic, and ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Each cell's increments of the prior's parameters, and best log-likelihood, (row, class, column[, level])."""
+        """The increments of the prior's parameters by each cell, and ln h, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """For each cell: the posterior that predicts the cell, the cell's increments, and best log-likelihood."""
+        """The posterior that predicts each cell, and the result of :meth:`said`."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:

@@ -143,7 +143,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in constant columns, other classes' rows add pseudo-counts."""
+        """The prior of each class and column; in a constant column, the rows of other classes add pseudo-counts."""
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
         if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.

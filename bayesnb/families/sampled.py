@@ -112,9 +112,9 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw strata, (draw, row), from their posterior given the row in its ``chosen`` class.
+        """Draw a stratum for each draw and row, in proportion to the row's density in its ``chosen`` class.
 
-        ``says`` (stratum, row, class) is the log predictive within each stratum.
+        ``says`` (stratum, row, class) is the log density of each row within each stratum.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)

@@ -69,7 +69,7 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The joint distribution of a missing cell and the class: values, probabilities (value, class), omitted mass.
+    """The joint distribution of a cell and the class: values, probabilities (value, class), omitted probability.
 
     ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is the log probability of
     the other cells.
@@ -103,7 +103,7 @@ def joint_of(
 
 
 def _rounded(family: Family, believed: Belief, column: int) -> Array:
-    """The values of a column of rounded numbers; none if there are more than ``MOST_ROUNDED``."""
+    """The possible values of a column of rounded numbers; empty if there are more than ``MOST_ROUNDED``."""
     unit = family.unit_of(column)
     if unit is None:
         return np.empty(0)
@@ -115,7 +115,7 @@ def _rounded(family: Family, believed: Belief, column: int) -> Array:
 
 
 def are_summed(family: Family, column: int, values: Array) -> bool:
-    """Whether ``values``, a result of :func:`joint_of`, have probabilities and not densities, apart from atoms."""
+    """Whether the ``values`` from :func:`joint_of` are discrete; otherwise, they are quadrature nodes and atoms."""
     unit = family.unit_of(column)
     rounded = unit is not None and bool((np.abs(values / unit - np.rint(values / unit)) < 1e-6).all())
     return family.support.kind in ("levels", "zero_one", "counts") or rounded
@@ -197,10 +197,10 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information`` is the decrease in the entropy of the class that the model expects, in nats. Cells far from all
-        others, such as typing errors, and wrong families can make it far too large; ``column_gains(clf, X, y)``
-        measures the gain of each column on the learned rows. A column that is read as several feature columns has one
-        line. A ``Bounded`` column may come back as a bound, and a ``Missing`` column as missing.
+        ``information`` is the decrease in the entropy of the class that the model expects, in nats. Outliers and wrong
+        families can make ``information`` far too large. To measure the gain of each column on the learned rows, use
+        ``column_gains(clf, X, y)``. A column that is read as several feature columns has one line. A ``Bounded`` column
+        may be observed as a bound, and a ``Missing`` column as missing.
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above
@@ -291,7 +291,7 @@ def _joint_of_column(
 ) -> tuple[Array, float]:
     """The joint distribution of a column of the table and the class, (value, class), and the omitted probability.
 
-    ``parts`` are the feature columns (feature, position) that the missing cell becomes. If the model has a feature for
+    ``parts`` are the feature columns (feature, position) that are made from the cell. If the model has a feature for
     missing cells, "missing" is an additional last value.
     """
     schema = classifier.schema

@@ -26,8 +26,8 @@ class CompiledClassifier:
     """An immutable fitted classifier that predicts one row of plain values in about 10 µs.
 
     Call the object with a sequence of values in the order of the fitted columns, or with a mapping from column to
-    value. The result is p(class | row), (class,), in the order of ``classes``. Rows outside the compiled arrays, such
-    as rows with a missing cell, are predicted by ``classifier``.
+    value. The result is p(class | row), (class,), in the order of ``classes``. Rows that the arrays cannot predict,
+    such as rows with a missing cell, are predicted by ``classifier``.
 
     Examples
     --------
@@ -209,8 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Peak log densities and curve parameters of the Normal columns: six arrays (class, column)."""
-    # The parameters are m, low, scale, a and b of the formula in CompiledClassifier.
+    """For Normal columns, six arrays (class, column): peak log density, m, low, scale, a and b."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)

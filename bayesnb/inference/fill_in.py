@@ -140,7 +140,7 @@ def fill_in(
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
-    """A row and its log p(class, row); if ``column`` is the number of a Bounded column, its kind is "number"."""
+    """The row, with its Bounded column marked as a number if ``column`` is that number, and its log p(class, row)."""
     schema = classifier.schema
     reading = schema.readings.get(owner := schema.owner.get(column))
     if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:

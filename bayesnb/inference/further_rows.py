@@ -89,8 +89,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each learned row is predicted by the posterior given all other rows. Further rows are copies
-        of learned rows, unless there is a ``dependence``. If ``X`` is None, all rows are drawn from the model.
+        The learned rows. Each learned row is predicted by the posterior given all other rows. Without a ``dependence``,
+        copies of the learned rows serve as further rows. If ``X`` is None, all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_regret`.
     bound : float

@@ -196,9 +196,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -------
     DataFrame (row, ...)
         The rows, with the index of ``X``. ``probability`` is the leave-one-out probability of ``label`` by the chosen
-        estimate. It is exact without a ``dependence``. With a ``dependence``, exponents still learn from the row.
-        ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is the probability that the
-        label is wrong.
+        estimate. Without a ``dependence``, this probability is exact. With a ``dependence``, the exponents are still
+        learned from all rows. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is
+        the probability that the label is wrong.
 
         ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row
         of weight 2 counts as two rows. If the expected number is only a rough estimate, ``attrs["note"]`` gives the

@@ -175,7 +175,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """A factor whose prior has no powers, such as a mixture of priors: its log probability of the rows."""
+    """A factor whose prior has no powers, such as a mixture; ``term`` is its log probability of the rows."""
 
     term: Array
 

@@ -233,8 +233,8 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``posterior.pieces()`` of columns with no value, or a single value that all classes make equally
-    probable.
+    """Positions in ``posterior.pieces()`` of columns with no value, or with one value of equal probability in all
+    classes.
     """
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.

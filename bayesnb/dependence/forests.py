@@ -4,8 +4,8 @@ An edge of a forest connects two columns that depend on each other given the cla
 Bayes. Columns are divided into cells, and the cell probabilities have Dirichlet priors. ``docs/theory/forests.md`` has
 the formulas.
 
-A learned row with missing cells is counted for each pair of columns that are both known.
-:attr:`Forests.log_gain_bounds` bounds the error of this approximation.
+A learned row with missing cells is counted for each pair of known cells. :attr:`Forests.log_gain_bounds` bounds the
+error that missing cells cause.
 """
 
 from __future__ import annotations

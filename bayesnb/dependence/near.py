@@ -53,7 +53,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors or cell combinations of weight 0."""
+        """A copy without rounding errors and without cell combinations of weight 0."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])

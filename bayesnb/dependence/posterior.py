@@ -210,7 +210,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihoods at all points, (draw,), and the rows whose label is uncertain at some point.
+    """The log likelihood at each point, (draw,), and the rows whose label is uncertain at some point.
 
     If the uncertain rows take too much memory, return ``source`` (all rows).
     """
@@ -355,7 +355,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The starting mean and precision matrix for :func:`~bayesnb.dependence.scores.nearest` over ``layout``."""
+        """The mean and precision matrix from which :func:`~bayesnb.dependence.scores.nearest` starts, in ``layout``."""
         (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
@@ -408,7 +408,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the first member's weight in the average, (draw, 1, 1), given the total row weight ``rows``."""
+        """Draws of the weight of the first member, (draw, 1, 1), after learning from ``rows`` rows."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 
@@ -503,9 +503,9 @@ def learn_exponents(
     """The posterior of the exponents under the priors of a specification.
 
     Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
-    of the rows, to choose prior standard deviations and a starting point. ``before`` is a triple: a posterior learned
-    from more rows, the position of each term in that posterior (-1 if new), and whether both have the same cells. If
-    ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
+    of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from
+    more rows, the position of each term in the earlier posterior (-1 if new), and whether both posteriors have the same
+    cells. If ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
 
     Raises
     ------

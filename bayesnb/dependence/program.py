@@ -73,8 +73,8 @@ class Verdict:
     parameters : DataFrame
         One row per exponent and offset. ``mean`` and ``sd`` are from the variational Gaussian approximation;
         ``nuts_mean`` and ``nuts_sd`` are from NUTS. ``off`` is the difference of the means in units of ``nuts_sd``.
-        ``mcse`` is the Monte Carlo standard error of ``nuts_mean``. ``z`` is the difference of the means,
-        reduced by ``SKEW`` times ``nuts_sd`` and divided by ``mcse``; 0 within this tolerance.
+        ``mcse`` is the Monte Carlo standard error of ``nuts_mean``. ``z`` is the z-score of the difference of the means
+        beyond the tolerance ``SKEW`` × ``nuts_sd``.
     probability : float
         The largest difference between a learned class probability and its average over the draws of NUTS.
     convergence : Convergence

@@ -424,7 +424,8 @@ def _apart(x: Array, n: int) -> Array:
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
-    """A Cholesky factor of the precision, and a square root of the covariance with leading zeros in each row."""
+    """A Cholesky factor of the precision matrix, and a square root of the covariance matrix."""
+    # Each row of the square root begins with zeros, which _past_zeros finds.
     factor = cholesky(precision[::-1, ::-1], lower=True)
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
     return factor, np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])

@@ -284,7 +284,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Join the terms of the columns and the terms ``beside`` them to one array."""
+    """Join the column terms and the further terms ``beside`` into one array."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -191,7 +191,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Combine a known parameter of several columns, given as pairs (values, position of a column)."""
+    """Join a known parameter of several columns; each item of ``cells`` holds values and the position of a column."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

@@ -520,7 +520,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """Draw each column's family in the row's ``chosen`` class, with probability ∝ weight × density."""
+        """Draw the family of each column in the ``chosen`` class of the row, in proportion to weight times density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

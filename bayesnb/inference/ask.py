@@ -170,10 +170,10 @@ def saving(joint: Array, cost_matrix: Array) -> float:
     "what to do",
     "design",
     columns={
-        "information": "decrease in the entropy of the class that the model expects, in nats; wrong cells and wrong "
-        "families can make it far too large: compare the measured gains of column-gains",
+        "information": "expected decrease in the entropy of the class, in nats; outliers and wrong families can make "
+        "the number far too large: see the measured gains of column-gains",
         "saving": "expected decrease in the cost of the best decision",
-        "cost": "the cost of asking",
+        "cost": "cost of observing the column",
         "gain": "saving minus cost",
     },
 )
@@ -388,7 +388,7 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
     columns={
         "information": "mutual information of the label and the parameters, in nats",
         "prediction": "the most probable class",
-        "probability": "its probability",
+        "probability": "probability of the predicted class",
     },
 )  # fmt: skip
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:

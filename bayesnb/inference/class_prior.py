@@ -134,7 +134,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
 
 @question(
     "to know how frequent the classes are among new rows", "predict", "deploy",
-    columns={"probability": "the maximum likelihood estimate; near 0 or 1, it may lie outside of its interval"},
+    columns={"probability": "maximum likelihood estimate; near 0 or 1, it may lie outside the interval"},
 )  # fmt: skip
 def estimate_class_prior(
     classifier: Classifier,

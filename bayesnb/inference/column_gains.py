@@ -26,11 +26,11 @@ NUMBERS = 2**24
     "to know what each column tells about the class", "why", "checks",
     Shown("What each column tells", lines=lambda found: found.rename_axis("column")),
     {
-        "alone": "measured decrease in log loss per row, in nats, from the class frequencies to naive Bayes of this "
-        "column; the information in inspect MODEL is what the model expects",
-        "alone_se": "its standard error",
-        "without": "increase in log loss per row, in nats, of naive Bayes without this column; negative if that helps",
-        "without_se": "its standard error",
+        "alone": "measured decrease in log loss per row, in nats, from the class frequencies to a model with only this "
+        "column; inspect MODEL shows the expected decrease",
+        "alone_se": "standard error of alone",
+        "without": "increase in log loss per row, in nats, without this column; negative if leaving it out helps",
+        "without_se": "standard error of without",
     },
 )  # fmt: skip
 def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:

@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """For each new row and class: counts of less conforming known rows, of ties, and of all compared rows.
+    """For each new row and class: the numbers of known rows that conform less, that conform equally, and in total.
 
     All arrays are (new row, class).
     """
@@ -275,8 +275,8 @@ def conformal(
         The known rows: exactly the learned rows for "full" and "loo", held-out rows for "split". Weights must be whole
         numbers.
     by_class : bool
-        Whether the guarantee holds within each class, because rows are compared with known rows of the same class only
-        (Mondrian).
+        Whether to compare rows only with known rows of the same class (Mondrian), so that the guarantee holds within
+        each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
         two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, without a guarantee, but as

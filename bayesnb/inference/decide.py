@@ -115,7 +115,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     "what to do",
     columns={
         "decision": "the decision of least expected cost",
-        "expected_cost": "its expected cost",
+        "expected_cost": "expected cost of the decision",
         "abstained": "whether the row is left undecided",
     },
 )

@@ -30,7 +30,7 @@ from bayesnb.progress import counted
         "value": "the most probable level, or the median of numbers",
         "lower": "lower end of the equal-tailed interval",
         "upper": "upper end of the equal-tailed interval",
-        "probability": "the probability of that value",
+        "probability": "probability of the value",
     },
 )
 def fill_in(

@@ -31,7 +31,7 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by which of their cells agree with the predicted row."""
+    """The learned rows of a class, grouped by the set of cells that agree with the predicted row."""
 
     # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
     # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
@@ -62,7 +62,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of rows, its score, and an upper bound on the score of any removal of equally many rows."""
+    """Rows to remove, the score after their removal, and an upper bound on the score for this number of rows."""
 
     score: float
     bound: float

@@ -14,7 +14,7 @@ from bayesnb.wording import Cure, Message, RefusedError
     "to know which columns depend on each other in the average over all forests",
     "is the model right",
     "checks",
-    columns={"probability": "probability that the columns are joined by an edge, given the class"},
+    columns={"probability": "probability of an edge between the two columns"},
 )
 def forests(classifier: Classifier) -> pd.DataFrame:
     """The probability of each edge between two columns in a model with ``dependence="forests"``.

@@ -65,8 +65,8 @@ def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: 
     "design",
     columns={
         "loss": "expected loss per row",
-        "lower": "lower end of the band of the mean loss",
-        "upper": "upper end of the band of the mean loss",
+        "lower": "lower end of the interval of the mean loss",
+        "upper": "upper end of the interval of the mean loss",
         "saving": "expected decrease in loss",
         "regret": "expected increase in loss of each plug-in over full Bayes",
     },
@@ -94,7 +94,7 @@ def worth_of_rows(
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_regret`.
     bound : float
-        The largest regret that does not matter, in the unit of ``costs``.
+        The largest acceptable regret, in the unit of ``costs``.
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int

@@ -144,12 +144,12 @@ def _notes(found: Independence) -> str:
         notes=_notes, plot="independence",
     ),
     {
-        "log_bayes_factor": "of dependence given the class against independence, in nats",
+        "log_bayes_factor": "evidence for dependence given the class, in nats; negative for independence",
         "information": "mutual information given the class, in nats, adjusted for chance",
         "lower": "lower end of the interval of the mutual information",
         "upper": "upper end of the interval of the mutual information",
         "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c)",
-        "se": "its standard error",
+        "se": "standard error of the gain",
         "score": Message(
             "z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")
         ),

@@ -180,8 +180,8 @@ HELD = (
         "label": "the label of the row",
         "probability": "leave-one-out probability of the label",
         "suggested": "the most probable class of the row",
-        "suggested_probability": "its probability",
-        "wrong": "probability that the label is wrong; if classes overlap, correct labels are sometimes improbable",
+        "suggested_probability": "probability of the suggested class",
+        "wrong": "probability that the label is wrong; if classes overlap, an improbable label may be correct",
     },
 )  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:

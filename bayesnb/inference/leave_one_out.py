@@ -50,8 +50,8 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        Sample a feature again without each row that has unreliable importance weights. Each repeated sampling takes as
-        long as fitting the column.
+        Whether to sample a feature again without a row, if the importance weights of the row are unreliable. Each
+        repeated sampling takes as long as fitting the column.
 
     Returns
     -------
@@ -73,8 +73,9 @@ def loo(
     with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights; it is 0
     if the feature was sampled again, and NaN if the cell is missing.
 
-    With a ``dependence``, the probabilities are too optimistic, as ``attrs["note"]`` states: the class prior and all
-    terms exclude the row, but the exponents do not. With ``by="feature"``, terms are not multiplied by their exponents.
+    With a ``dependence``, the probabilities are too optimistic, because the left-out row also helped to learn the
+    exponents. ``attrs["note"]`` contains this warning. With ``by="feature"``, terms are not multiplied by their
+    exponents.
 
     Examples
     --------

@@ -128,7 +128,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` if the log loss's interval is above the expected log loss, ``"underconfident"`` if below.
 
-        If the log loss agrees with its expectation to 0.001 nats, the accuracy is compared with its expectation
+        If the log loss is within 0.001 nats of its expectation, the accuracy is compared with its expectation
         instead. Learned rows never show that a model is underconfident.
         """
         found = self._apart
@@ -344,7 +344,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """The recorded scores of a model file, in sentences; ``chosen`` adds a warning about chosen terms."""
+    """The recorded scores of a model file, in sentences; ``chosen`` is true if the scored rows determined the terms."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

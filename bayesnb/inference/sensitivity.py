@@ -271,7 +271,7 @@ def _largest(found: pd.DataFrame) -> str:
         plot="sensitivity", asks={"scaling": "rows"}, finding=False,
     ),
     {
-        "mean": "largest change of a class probability, mean over the rows",
+        "mean": "mean over the rows of the largest change of a class probability",
         "largest": "largest change of a class probability in any row",
         "log_evidence": "change of the log evidence, in nats",
     },
@@ -296,9 +296,9 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` are the mean and the maximum, over the predicted rows, of the largest
-        change of a class probability. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
-        prior). ``flat`` is True if no power changes the prior.
+        ``likelihood``. The size of a row's change is the largest change of a class probability; ``mean`` and
+        ``largest`` are its mean and maximum over the rows. ``log_evidence`` is the change of the log evidence in nats
+        (NaN under an improper prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
         changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the

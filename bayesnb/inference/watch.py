@@ -48,7 +48,7 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The updated reader, and the uniform numbers of the values ``x``, (stream, row).
+        """The updated reader, and the values ``x`` transformed to uniform numbers, (stream, row).
 
         Values without a predictive distribution give NaN. ``chance`` is a uniform random number per row.
         """
@@ -472,8 +472,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
-    Levels that no column type or family declares are found in √n of the n learned rows of each class. All other levels,
-    including new levels, are merged into one level (``docs/theory/watch.md``).
+    If no column type or family declares the levels, √n of the n learned rows of each class determine the levels. All
+    other levels, including new levels, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

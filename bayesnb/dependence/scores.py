@@ -206,9 +206,9 @@ LARGE = 300.0
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
     """Class probabilities at quadrature nodes, for classes sorted by the moments of their scores.
 
-    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and the permutation that
-    restores the order of the classes. The last returned array, (row, class, class), holds weights for averages over
-    classes with equal moments; ``None`` if no average is needed.
+    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and a permutation to the
+    original order of the classes. Also return the weights of averages over classes with equal moments, (row, class,
+    class), or ``None``.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -412,7 +412,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 
 def _compared(x: Array, n: int) -> Array:
-    """Keep the first ``n`` parameters; replace the deviations of the two classes by their difference over √2."""
+    """Keep ``n`` parameters; replace the deviations of two classes by their difference over √2."""
     first, second = np.split(x[..., n:], 2, axis=-1)
     return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
 

@@ -271,7 +271,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ is too large to draw, so log p(x | θ) is drawn per cell."""
+        """Whether to draw log p(x | θ) of each cell, because θ is too large to draw."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 

@@ -196,7 +196,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Like :func:`left_out_of_all`, but ``None`` unless each row affects the priors of all classes."""
+        """Leave-one-out log predictives if each row affects the priors of all classes, otherwise ``None``."""
         return None
 
     @abstractmethod

@@ -144,7 +144,7 @@ def _notes(found: Independence) -> str:
         notes=_notes, plot="independence",
     ),
     {
-        "log_bayes_factor": "evidence for dependence given the class, in nats; negative for independence",
+        "log_bayes_factor": "evidence for dependence given the class, in nats; negative favours independence",
         "information": "mutual information given the class, in nats, adjusted for chance",
         "lower": "lower end of the interval of the mutual information",
         "upper": "upper end of the interval of the mutual information",

@@ -423,8 +423,8 @@ class DependenceStatistics:
 
     The operator ``+`` pools counts, and ``*`` discounts them.
 
-    Cells of single columns are counted in ``shapes``, nodes of partitions in ``leaves``, nodes of trees in ``stops``,
-    and combinations of cells in ``near``. The total weight of the rows per class is ``rows``.
+    ``shapes`` counts cells of single columns, ``leaves`` nodes of partitions, ``stops`` nodes of trees, and ``near``
+    combinations of cells. The total weight of the rows per class is ``rows``.
     """
 
     cells: Cells

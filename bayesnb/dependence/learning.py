@@ -51,8 +51,9 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, if a term is not finite, if the weights of the rows are too large, if
-        more than half of the rows are alone in their class, or if there are too many exponents or columns.
+        If a feature has no exact leave-one-out, or a term is not finite. The error is also raised if the weights of the
+        rows are too large, more than half of the rows are alone in their class, or there are too many exponents or
+        columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:

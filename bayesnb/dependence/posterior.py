@@ -504,8 +504,8 @@ def learn_exponents(
 
     Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
     of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from
-    more rows, the position of each term in the earlier posterior (-1 if new), and whether both posteriors have the same
-    cells. If ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
+    more rows, the earlier position of each term (-1 if new), and whether the cells are equal. If ``before`` is given,
+    prior standard deviations are chosen approximately, and no draws are kept.
 
     Raises
     ------

@@ -149,8 +149,8 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model into a few arrays for predicting single rows.
 
-    Predicting one row is 15 times as fast as :meth:`predict_proba` of an array, and 100 times as fast as
-    :meth:`predict_proba` of a data frame.
+    One row is predicted about 15 times as fast as by :meth:`predict_proba`, or about 100 times if the row is a data
+    frame.
 
     Returns
     -------
@@ -160,9 +160,9 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row; or if a column has a family without a Normal
-        density, Student-t density or table of values; or if a column is read as dates, numbers with units or several
-        choices.
+        If the model has a ``dependence`` or a class prior per row. The error is also raised if a column is read as
+        dates, numbers with units or several choices, or has a family without a Normal density, Student-t density or
+        table of values.
 
     Examples
     --------

@@ -261,8 +261,8 @@ def predict_credal(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in;
-        or if an interval has an infinite end, or ``priors`` names a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in.
+        The error is also raised if an interval has an infinite end, or ``priors`` names a bag of words.
 
     Examples
     --------

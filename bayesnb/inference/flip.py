@@ -191,9 +191,9 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
         bound on the number of rows.
 
-        ``contamination`` is the smallest ε that can change the prediction, if each probability table p is replaced by
-        (1 - ε) p + ε q with any table q. ``prior_power`` is the power nearest to 1 that changes the prediction if all
-        priors are raised to it (see :func:`sensitivity`).
+        If each probability table p becomes (1 - ε) p + ε q with any table q, ``contamination`` is the smallest ε that
+        can change the prediction. ``prior_power`` is the power nearest to 1 that changes the prediction if all priors
+        are raised to it (see :func:`sensitivity`).
 
     Raises
     ------

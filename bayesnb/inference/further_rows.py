@@ -34,7 +34,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at one θ, ``rows`` per class."""
+    """Draw the statistic of further rows at one θ; ``rows`` holds the number of rows per class."""
     # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
     # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
@@ -116,7 +116,7 @@ def worth_of_rows(
     ------
     ValueError
         If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
-        negative; or if there is a ``dependence`` and the learned rows are not passed.
+        negative. The error is also raised if there is a ``dependence``, but the learned rows are not passed.
 
     Notes
     -----
@@ -224,7 +224,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The decrease in each row's expected loss, (row,), when its label is used to learn the exponents."""
+    """The decrease in the expected loss of each row, (row,), caused by learning the exponents from its label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).

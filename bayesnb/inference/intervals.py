@@ -70,7 +70,7 @@ def predict_interval(
     """Posterior median and equal-tailed interval of p(class | row, θ).
 
     Without a ``dependence``, ``predict_proba`` is the posterior mean of p(class | row, θ) given the row. With a
-    ``dependence``, ``predict_proba`` differs from this mean and can lie outside the interval. See
+    ``dependence``, ``predict_proba`` is not the posterior mean, and can lie outside the interval. See
     ``docs/how-to/uncertainty.md``.
 
     Parameters

@@ -196,7 +196,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -------
     DataFrame (row, ...)
         The rows, with the index of ``X``. ``probability`` is the leave-one-out probability of ``label`` by the chosen
-        estimate. Without a ``dependence``, this probability is exact. With a ``dependence``, the exponents are still
+        estimate. Without a ``dependence``, ``probability`` is exact. With a ``dependence``, the exponents are still
         learned from all rows. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong`` is
         the probability that the label is wrong.
 

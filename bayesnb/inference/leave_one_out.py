@@ -56,8 +56,8 @@ def loo(
     Returns
     -------
     DataFrame (row, ...)
-        With ``by="row"``, ``log_density`` is log p(class, row) for the row's class, and ``probability`` is p(class |
-        row) of each class, by the chosen estimate. ``pareto_k`` has one column for each sampled column.
+        With ``by="row"``, densities are by the chosen estimate. ``log_density`` is log p(class, row) for the row's
+        class, and ``probability`` is p(class | row) of each class. ``pareto_k`` has one column for each sampled column.
 
         With ``by="feature"``, columns (class, term) hold log densities in nats with all parameters integrated out. The
         term "(prior)" is the log probability of the class, and the term of a column is log p(cell | class).
@@ -70,8 +70,8 @@ def loo(
     Notes
     -----
     Prior scales that are computed from data still include the left-out row. Sampled features use importance sampling
-    with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights; it is 0
-    if the feature was sampled again, and NaN if the cell is missing.
+    with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights. For a
+    feature that was sampled again, ``pareto_k`` is 0. For a missing cell, ``pareto_k`` is NaN.
 
     With a ``dependence``, the probabilities are too optimistic, because the left-out row also helped to learn the
     exponents. ``attrs["note"]`` contains this warning. With ``by="feature"``, terms are not multiplied by their

@@ -296,16 +296,16 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. The size of a row's change is the largest change of a class probability; ``mean`` and
-        ``largest`` are its mean and maximum over the rows. ``log_evidence`` is the change of the log evidence in nats
-        (NaN under an improper prior). ``flat`` is True if no power changes the prior.
+        ``likelihood``. ``mean`` is the mean over the rows of the largest change of a class probability. ``largest`` is
+        the largest change in any row. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
+        prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
         changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the
         power, at power 1.
 
         ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
-        ``Rounded``): they have no row here, and keep their priors in "(all)".
+        ``Rounded``). Features without powers have no row, and keep their priors in "(all)".
 
     Raises
     ------

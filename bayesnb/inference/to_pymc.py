@@ -48,11 +48,11 @@ def to_pymc(
         same posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(row,
-          class | θ). With "joint", ``arviz.loo`` evaluates the model of all columns, and
-          ``pymc.sample_posterior_predictive`` draws each class given the columns of the row.
+          class | θ). ``arviz.loo`` evaluates the model of all columns. ``pymc.sample_posterior_predictive`` draws each
+          class given the columns of the row.
         * "rows": a variable ``y`` for the class and, for each feature, a variable ``x_…`` for the known cells.
-          With "rows", ``pymc.sample_posterior_predictive`` draws ``y`` from the class probabilities alone, and cells
-          given the class.
+          ``pymc.sample_posterior_predictive`` draws ``y`` from the class probabilities alone, and cells given the
+          class.
         * "sufficient", the default without rows: the sufficient statistics. Sampling is equally fast for any number of
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}

@@ -187,8 +187,10 @@ class Convergence:
 
     def __str__(self) -> str:
         allowed = max(1.01, self.by_chance)
+        digits = 4 if f"{self.r_hat:.4f}" != f"{allowed:.4f}" else 6
         failed = [
-            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {allowed:.4f} allowed" * (not self.mixed),
+            f"largest r_hat {self.r_hat:.{digits}f} ({self.worst}), at most {allowed:.{digits}f} allowed"
+            * (not self.mixed),
             f"only {self.ess:.0f} effective draws{f' of {self.worst}' * self.mixed}, at least {ENOUGH} needed"
             * (self.ess < ENOUGH),
             f"{self.divergences} divergence{'s' * (self.divergences != 1)}" * (self.divergences > 0),

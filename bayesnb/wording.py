@@ -44,10 +44,14 @@ def quoted(word: str) -> str:
 
 
 def in_python(family: str) -> str:
-    """A family as an attribute of ``bayesnb``."""
+    """A family's Python expression, such as ``Poisson`` or ``families.Hurdle``, to follow ``bayesnb.``."""
     import bayesnb
 
     return family if family in bayesnb.__all__ else f"families.{family}"
+
+
+AT_ONCE = frozenset({"absent"})
+"""Parameters of the estimator that change predictions without another fit."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ class Cure:
             family = self._family(form)
             return named("--feature", family) if form == "command" and self.column is not None else family
         if form == "python":
-            return f'{self.option}="{self.value}"' if isinstance(self.value, str) else f"{self.option}={self.value!r}"
+            text = f'"{self.value}"' if isinstance(self.value, str) else repr(self.value)
+            return f"set_params({self.option}={text})" if self.option in AT_ONCE else f"{self.option}={text}"
         return named(f"--{self.option.replace('_', '-')}", "none" if self.value is None else self.value)
 
     def _family(self, form: Form) -> str:

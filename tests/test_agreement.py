@@ -534,6 +534,12 @@ def test_chains_that_did_not_converge_give_no_verdict():
     with pytest.raises(agreement.ConvergenceError, match=r"did not converge.*r_hat.*mu_length\b") as caught:
         agreement.check(clf.posterior_, shifted(clf, "mu_length"), *clf.classifier_.read(ASKED))
     assert "effective draws" in str(caught.value)
+    assert 'with sampler="exact"' in str(caught.value)
+
+
+def test_an_r_hat_just_above_the_limit_is_not_printed_as_equal_to_it():
+    found = str(Convergence(r_hat=1.010004, by_chance=1.0, ess=900.0, divergences=0, worst="mu"))
+    assert found == "largest r_hat 1.010004 (mu), at most 1.010000 allowed"
 
 
 def chains(seed: int, shift: float) -> DataTree:

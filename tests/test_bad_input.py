@@ -352,7 +352,8 @@ def test_counts_that_were_never_learned_are_named_with_their_feature(family, bad
 def test_a_column_that_is_absent_is_named_with_the_cure_or_integrated_out():
     clf = BayesianNB().fit(X, Y)
     for verb in ("predict", "predict_proba", "predict_joint_log_proba"):
-        refused_by(clf, verb, (X[["size"]],), ("column 'hue'", "['size']", 'absent="missing"'))
+        refused_by(clf, verb, (X[["size"]],), ("column 'hue'", "['size']", 'set_params(absent="missing")'))
+    assert BayesianNB().fit(X, Y).set_params(absent="missing").predict(X[["size"]]).shape == (len(X),)
     refused_by(clf, "partial_fit", (X[["size"]], Y), ("column 'hue'", "not in this table"))
     similar = said("'hue'", "did you mean 'huue'")
     renamed = X.rename(columns={"hue": "huue"})

@@ -691,7 +691,20 @@ def test_a_tree_of_draws_and_a_pymc_model_say_that_they_leave_the_dependence_out
     assert [v.name for v in clf.to_pymc().free_RVs] == [v.name for v in clf.to_pymc(X, y, "sufficient").free_RVs]
     assert "note" not in without.attrs
     assert naive.to_pymc(X, y).observed_RVs
-    assert clf.verify(X[:2], sampler="exact", learned=(X, y)).agrees
+    found, of_naive = (each.verify(X[:2], sampler="exact", learned=(X, y)) for each in (clf, naive))
+    assert found.agrees
+    for said in (found.sentence, str(found)):
+        assert "Only the naive Bayes part of the model was checked" in said
+    assert "naive Bayes part" not in f"{of_naive.sentence}{of_naive}"
+
+
+def test_the_exponents_of_an_average_are_those_that_the_sampler_draws_and_verifies() -> None:
+    X, y = table(120)
+    clf = fitted("auto", 120)
+    drawn = clf.sample_posterior(400, 2, random_seed=0, X=X, y=y, stage="exponents")["posterior"]["w"]
+    found = clf.exponents_
+    assert_allclose(found["mean"], drawn.mean(("chain", "draw")), atol=0.25 * found["sd"].max())
+    assert_allclose(found["sd"], drawn.std(("chain", "draw")), rtol=0.3)
 
 
 def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned_from():

@@ -258,10 +258,41 @@ def test_the_loss_of_learned_rows_is_that_of_leave_one_out_though_the_model_is_w
     clf = nb.BayesianNB(random_state=0).fit(X, y)
     found = nb.design.worth_of_rows(clf, [0], X, y, draws=60)
     left_out = nb.evaluate(nb.BayesianNB(), X, y)["log_loss"]
-    assert abs(found.loc[0, "loss"] - left_out) < 0.15 * left_out
+    assert found.loc[0, "loss"] == pytest.approx(left_out, abs=1e-12)
+    more = nb.design.worth_of_rows(clf, [0, 30], X, y, draws=5)
+    assert more.loc[0, "loss"] == pytest.approx(left_out, abs=1e-12)
+    assert more.loc[30, "loss"] == pytest.approx(left_out - more.loc[30, "saving"], abs=1e-12)
     assert found.loc[0, "lower"] < left_out < found.loc[0, "upper"]
     # The model itself expects far less, because it takes the copies as independent.
     assert nb.design.worth_of_rows(clf, [0], draws=40).loc[0, "upper"] < left_out
+
+
+def test_the_regret_of_a_plug_in_on_learned_rows_is_that_of_rows_left_out() -> None:
+    # Without its row, the level "c" has probability 0 in every class.
+    X = pd.DataFrame({"level": ["a", "a", "b", "a", "b", "b", "c", "a"], "x": [0.0, 1, 2, 3, 2, 4, 5, 1]})
+    y = ["no", "no", "yes", "no", "yes", "yes", "yes", "yes"]
+    clf = nb.BayesianNB({"level": nb.Categorical()}, random_state=0).fit(X, y)
+    assert np.isfinite(nb.design.plug_in_regret(clf, X[X["level"] == "a"])).any(axis=None)
+    found = nb.design.worth_of_rows(clf, [0, 8], X, y, draws=20)
+    assert found.loc[0, "regret of map"] == found.attrs["rows_needed"]["map"] == np.inf
+    assert (
+        nb.evaluation.compare_estimates(nb.BayesianNB({"level": nb.Categorical()}), X, y).loc["map", "regret"] == np.inf
+    )
+
+
+def test_a_plug_in_that_does_not_exist_needs_no_number_of_rows_and_says_why() -> None:
+    rng = default_rng(0)
+    y = np.repeat(["no", "yes"], 30)
+    X = pd.DataFrame({"pain": rng.binomial(10, np.where(y == "no", 0.3, 0.6))})
+    clf = nb.BayesianNB({"pain": nb.families.Ordinal()}, random_state=0)
+    found = nb.design.worth_of_rows(clf.fit(X, y), [0, 60], X, y, draws=3)
+    assert np.isnan(found["regret of map"]).all()
+    assert np.isnan(found.attrs["rows_needed"]["map"])
+    compared = nb.evaluation.comparison(clf, X, y, dependence=())
+    assert "map is not scored: feature 'pain'" in str(compared)
+    assert "map is not scored: feature &#x27;pain" in compared._repr_html_()
+    with pytest.raises(ValueError, match="no closed form"):
+        compared.regret("map")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -292,6 +292,22 @@ def test_a_scorecard_of_the_learned_rows_says_so_and_one_of_other_rows_does_not(
 # Several estimates
 
 
+def test_a_scorecard_of_new_rows_says_which_class_is_rarer_than_the_model_expects():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1000) < 0.3, "ill", "well")
+    x = pd.DataFrame({"x": rng.normal(y == "ill")})
+    clf = BayesianNB().fit(x[:400], y[:400])
+    card = scorecard(clf, x[400:], y[400:], cv=None)
+    assert "the model expected 3" not in card.sentence.rpartition("class frequencies")[2]
+    assert_allclose(card.by_class["expected"], clf.predict_proba(x[400:]).sum(axis=0))
+    rare = np.flatnonzero(np.arange(1000) >= 400)
+    rare = rare[(y[rare] == "well") | (rng.random(600) < 0.25)]
+    shifted = scorecard(clf, x.iloc[rare], y[rare], cv=None)
+    share, expected = (y[rare] == "ill").mean(), clf.predict_proba(x.iloc[rare])[:, 0].mean()
+    assert f"'ill' has {share:.0%} of the rows, and the model expected {expected:.0%}." in shifted.sentence
+    assert shifted.by_class.loc["ill", "z"] < -4
+
+
 def test_differences_from_the_best_estimate_are_paired_row_by_row():
     X, y = datasets.heights()
     found = comparison(BayesianNB(), X, y, dependence=("tempered",))

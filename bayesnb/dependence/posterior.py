@@ -470,9 +470,11 @@ class LearnedExponents:
 
         A positive log Bayes factor favours an exponent that differs from the prior mean. The Bayes factor is the
         Savage-Dickey ratio (Dickey 1971): prior density over posterior density at the prior mean.
+
+        In a model average, the exponents are those of the member that learns all terms.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
-        mean, covariance = self.moments()
+        mean, covariance = self.largest.moments()
         mean, sd = mean[:n], np.sqrt(np.diag(covariance)[:n])
         half = ndtri(0.5 + level / 2) * sd
         against = np.log(sd / prior_sd[:n]) + 0.5 * ((mean - prior_mean[:n]) / sd) ** 2

@@ -13,11 +13,11 @@ from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
 from bayesnb.inference.methods import FittedModel
-from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of
+from bayesnb.inference.scorecard import LEARNED_ROWS, HeldOut, Scorecard, scorecard_of
 from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about
 from bayesnb.priors import Array
-from bayesnb.wording import Cure, some
+from bayesnb.wording import Cure, some, warn
 
 __all__ = [
     "Comparison", "Scorecard", "compare", "compare_estimates", "comparison",
@@ -37,6 +37,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
         int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` is fitted, and ``X`` and ``y`` are held-out rows.
+        A warning says so if these look like the learned rows.
 
     Returns
     -------
@@ -74,6 +75,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     dtype: float64
     """
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
+    if cv is None and _has_learned(clf, X, y):
+        warn(str(LEARNED_ROWS).strip())
     score = scores(log_joint, codes)
     parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
     first = {name: score[name] for name in ("accuracy", "balanced_accuracy", "log_loss", "brier")}

@@ -91,11 +91,18 @@ class Comparison:
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A sentence about a plug-in's log loss, compared with full Bayes."""
+        """A sentence about a plug-in's log loss, compared with full Bayes.
+
+        If a model failed, its error is raised.
+        """
+        if name in self.absent:
+            raise self.absent[name]
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
         way = "higher" if gap > 0 else "lower"
         said = "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}"
+        if max(abs(gap), se) < LEAST:
+            said = "has the same log loss as full Bayes on held-out rows, to three digits"
         if never := self.never(name):
             said = "gave probability 0 to the class of {k:,} of {n:,} held-out rows"
         held = Message(said, way=way, gap=abs(gap), se=se, k=never, n=len(self.codes))
@@ -230,13 +237,16 @@ class Comparison:
 
     def __str__(self) -> str:
         with pd.option_context("display.width", 120, "display.max_columns", 10):
-            return f"{self.sentence}\n\n{self._cells()}"
+            absent = "".join(f"\n{name} is not scored: {error}" for name, error in self.absent.items())
+            return f"{self.sentence}\n\n{self._cells()}{absent}"
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(map(str, self.table.index))} on {len(self.codes):,} held-out rows>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence)}</p>{self._cells().to_html()}<p><small>{escape(self._caption)}</small></p>"
+        absent = "".join(f"<p>{escape(f'{name} is not scored: {error}')}</p>" for name, error in self.absent.items())
+        table = f"{self._cells().to_html()}<p><small>{escape(self._caption)}</small></p>"
+        return f"<p>{escape(self.sentence)}</p>{table}{absent}"
 
     def plot(self) -> Figure:
         """Plot log loss, Brier score and accuracy per model, with intervals; the recommended model is orange.

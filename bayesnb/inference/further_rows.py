@@ -107,10 +107,11 @@ def worth_of_rows(
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. With probability ``prob``, the mean loss of
         ``rows`` new rows lies between ``lower`` and ``upper``. With a ``dependence``, ``lower`` and ``upper`` are
-        absent. ``saving`` is the decrease in loss. Columns that begin with ``regret`` hold the regrets of the plug-ins.
+        absent. ``saving`` is the decrease in loss from 0 further rows. Columns that begin with ``regret`` hold the
+        regrets of the plug-ins.
 
         ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which its
-        regret stays at most ``bound``.
+        regret stays at most ``bound``. It is NaN if the plug-in does not exist.
 
     Raises
     ------
@@ -147,9 +148,10 @@ def worth_of_rows(
             "exponents say nothing of how rows are made: pass X and y, the learned rows, each of which is left out"
         )
     learned = float(classifier.statistics.rows.sum())
-    sizes = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
-    if not sizes or sizes[0] < 0 or draws < 1 or rows < 1:
+    asked = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
+    if not asked or asked[0] < 0 or draws < 1 or rows < 1:
         raise ValueError(f"Expected numbers of rows of 0 or more, and draws and rows of 1 or more; got {more!r}")
+    sizes = sorted({0, *asked})
     rng = np.random.default_rng(classifier.fixed_seed)
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
     full = classifier.with_estimate("predictive").believed
@@ -158,12 +160,16 @@ def worth_of_rows(
     plug_ins: list[Estimate] = [
         name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)
     ]
+    certain = log(np.eye(len(classifier.classes)))
     known = None if X is None or y is None else classifier.learned(X, y, None)
-    excess = np.zeros(0) if known is None else _optimism(full, *known, expected)
+    excess, now = np.zeros(0), np.nan
+    if known is not None:
+        # The loss of all learned rows is known without drawing, so only the decrease of the loss is drawn.
+        excess = _optimism(full, *known, expected)
+        now = expected(log_proba_of(full.left_out(*known)[0]), certain[known[1].codes]).mean() + excess.mean()
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN if a plug-in does not exist.
     regret = np.full((len(plug_ins), draws, len(sizes)), np.nan)
-    certain = log(np.eye(len(classifier.classes)))
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
         further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
@@ -185,6 +191,8 @@ def worth_of_rows(
             believed = replace(full, posterior=full.posterior.given(statistics))
             predictive = log_proba_of(believed.log_joint(data, rows))
             left = predictive if labels is None else log_proba_of(believed.left_out(data, labels)[0])
+            # A plug-in that has learned a row gives it a positive probability, so the row is left out of plug-ins, too.
+            reference = left if full.naive else predictive
             for found, classes in ((loss, true), (realised, certain[codes])):
                 found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):
@@ -194,16 +202,20 @@ def worth_of_rows(
                 with suppress(BoundaryError, ImproperError):
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
-                    regret[m, k, step] = regrets(
-                        log_proba_of(plugged.log_joint(data, rows)), predictive, expected
-                    ).mean()
+                    joint = plugged.log_joint(data, rows)
+                    if labels is not None and full.naive:
+                        joint = plugged.left_out(data, labels)[0]
+                    regret[m, k, step] = regrets(log_proba_of(joint), reference, expected).mean()
     # If values are exchangeable, the next value is below such a quantile of the others with exactly its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
-    columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
+    mean = loss.mean(0)
+    if np.isfinite(now) and np.isfinite(mean[0]):
+        mean += now - mean[0]
+    columns = {"loss": mean, "lower": low, "upper": high, "saving": mean[0] - mean}
     if not full.naive:
         del columns["lower"], columns["upper"]
     columns |= {f"regret of {name}": regret[m].mean(0) for m, name in enumerate(plug_ins)}
-    found = pd.DataFrame(columns, index=pd.Index(sizes, name="more"))
+    found = pd.DataFrame(columns, index=pd.Index(sizes, name="more")).loc[asked]
     needed = {m: rows_needed(learned, np.array(sizes), columns[f"regret of {m}"], bound) for m in plug_ins}
     found.attrs |= {"prob": share, "bound": bound, "learned": learned, "rows_needed": needed}
     return found
@@ -240,9 +252,11 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """How many further rows reduce a regret to ``bound``; infinity if ``sizes[-1]`` rows are too few."""
+    """How many further rows reduce a regret to ``bound``; infinite if too many, NaN for a missing regret."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
+    if np.isnan(regret[-1]):
+        return np.nan
     above = np.flatnonzero(~(regret <= bound))
     if not len(above):
         return float(sizes[0])

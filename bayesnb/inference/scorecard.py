@@ -41,6 +41,10 @@ SHARE_TOLERANCE = 0.005
 """Amount by which the expected accuracy may be outside the interval of the accuracy: half of a printed percent."""
 
 
+SHIFTED = 4.0
+"""Standard deviations between the share of a class and its predicted share that are worth a sentence."""
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """How the scored rows were held out from the model."""
@@ -83,7 +87,9 @@ class Scorecard:
         Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
         class, if any.
     by_class : DataFrame (class, ...)
-        ``rows`` is the number of rows of the class. ``recall`` is the share of these rows that are predicted correctly.
+        ``rows`` is the number of rows of the class. ``expected`` is the sum of the predicted probabilities of the
+        class. ``z`` is the difference between ``rows`` and ``expected`` in standard deviations. ``recall`` is the share
+        of these rows that are predicted correctly.
         ``precision`` is the share of correct predictions among the rows predicted as the class. Recall and precision
         have intervals.
     prob : float
@@ -170,11 +176,12 @@ class Scorecard:
         return Message(
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
-            "model expected {claimed}: {verdict}. {beside}{unknown}",
+            "model expected {claimed}: {verdict}. {beside}{shifted}{unknown}",
             learned=LEARNED_ROWS if self._learned else "",
             right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
             largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
-            upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, unknown=self._unknown,
+            upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, shifted=self._shifted,
+            unknown=self._unknown,
         )  # fmt: skip
 
     @property
@@ -188,6 +195,18 @@ class Scorecard:
             "confidence": self.confidence, "scores": self.table, "confusion": self.confusion, "classes": self.by_class,
             "never_learned": self.never_learned,
         }  # fmt: skip
+
+    @property
+    def _shifted(self) -> Message | str:
+        """The class whose share of new rows is furthest from its predicted share."""
+        label = self.by_class["z"].abs().idxmax()
+        line = self.by_class.loc[label]
+        if self.how is None or self.how.by != "given" or abs(line["z"]) <= SHIFTED:
+            return ""
+        return Message(
+            " {label!r} has {share} of the rows, and the model expected {expected}.",
+            label=str(label), share=percent(line["rows"] / self.rows), expected=percent(line["expected"] / self.rows),
+        )  # fmt: skip
 
     @property
     def _unknown(self) -> Message | str:
@@ -260,7 +279,11 @@ def scorecard_of(
     predicted = [*classes.tolist(), "impossible"] if confusion[:, -1].any() else classes.tolist()
     counts = pd.DataFrame(confusion[:, : len(predicted)], names.rename("true"), pd.Index(predicted, name="predicted"))
     guessed = confusion.sum(axis=0)[:-1]
-    by_class = pd.DataFrame({"rows": n_rows}, index=names.rename("class"))
+    proba = np.exp(log_proba)
+    expected, variance = proba.sum(axis=0), (proba * (1 - proba)).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(n_rows == expected, 0.0, (n_rows - expected) / np.sqrt(variance))
+    by_class = pd.DataFrame({"rows": n_rows, "expected": expected, "z": z}, index=names.rename("class"))
     for name, of in (("recall", n_rows), ("precision", guessed)):
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)

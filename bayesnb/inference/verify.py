@@ -36,6 +36,8 @@ def verify(
 ) -> Agreement | Verdict:
     """Check the closed-form posterior of class probabilities and conjugate features against sampled draws.
 
+    With a ``dependence``, the check is of its naive Bayes part, and of the exponents with ``stage="exponents"``.
+
     Parameters
     ----------
     X : table, optional
@@ -112,8 +114,10 @@ def verify(
         data = {name: data[name] for name in conjugate.model.features}
     if tree is None and own is not fitted:
         tree = trees.build({"posterior": layout.variables(own.drawn, layout.blocks(fitted))}, fitted)
+    naive_part = not classifier.believed.naive
     if tree is not None:
-        return agreement.check(conjugate, tree, data, n, "given draws", fitted.model.sampled)
+        found = agreement.check(conjugate, tree, data, n, "given draws", fitted.model.sampled)
+        return replace(found, naive_part=naive_part)
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
@@ -121,4 +125,5 @@ def verify(
         rows, labels = learned or (None, None)
         judged = replace(judged, believed=judged.believed.with_dependence(None))
         tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
-    return agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled)
+    found = agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled)
+    return replace(found, naive_part=naive_part)

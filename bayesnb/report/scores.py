@@ -220,7 +220,7 @@ def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:
     needed = ", ".join(
         f"{name} {since.get(rows, f'from {rows:,.0f} more rows on')}"
         for name, rows in found.attrs["rows_needed"].items()
-        if name not in never
+        if name not in never and not np.isnan(rows)
     )
     band = f", with its {found.attrs['prob']:.0%} band" if "lower" in found else ""
     text = f"The loss is in nats{band}."

@@ -62,6 +62,8 @@ class Agreement:
         The closed form and the draws.
     seconds : {"formula", "sampling"}
         Computing times.
+    naive_part : bool
+        Whether predictions also use a dependence, which is not checked.
     """
 
     table: pd.DataFrame
@@ -73,6 +75,16 @@ class Agreement:
     posterior: Posterior | None = None
     drawn: Parameters | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    naive_part: bool = False
+
+    @property
+    def _scope(self) -> str:
+        if not self.naive_part:
+            return ""
+        return (
+            " Only the naive Bayes part of the model was checked; predict_proba also uses the dependence, whose "
+            'exponents verify(stage="exponents", learned=(X, y)) checks.'
+        )
 
     @property
     def sentence(self) -> str:
@@ -91,7 +103,7 @@ class Agreement:
             )
         known = {name: time for name, time in self.seconds.items() if np.isfinite(time)}
         times = " and ".join(f"{time:.2g} s by {name}" for name, time in known.items())
-        return f"{said} It took {times}." if times else said
+        return f"{said} It took {times}.{self._scope}" if times else f"{said}{self._scope}"
 
     def __repr__(self) -> str:
         return f"<Agreement: {self.sentence}>"
@@ -126,7 +138,7 @@ class Agreement:
         return (
             f"{verdict}: {len(self.table)} quantities, largest |z| {abs(worst['z']):.2f} ({worst['quantity']}), "
             f"p = {self.p_value:.3g} (they disagree below {LEVEL:g}), {self.skipped} not resolved by these draws; "
-            f"{self.sampler}, {self.convergence}{unjudged if self.unjudged else ''}"
+            f"{self.sampler}, {self.convergence}{unjudged if self.unjudged else ''}{'.' * self.naive_part}{self._scope}"
         )
 
     def __rich__(self) -> Grid:
@@ -228,7 +240,8 @@ def check(
         )
     if sampler != "exact" and not convergence.converged:
         raise ConvergenceError(
-            f"the chains did not converge ({convergence}): raise draws, which is {sizes['draw']:,} per chain, or tune"
+            f"the chains did not converge ({convergence}): raise draws, which is {sizes['draw']:,} per chain, or tune; "
+            'or check the predictive probabilities alone, without chains, with sampler="exact"'
         )
     drawn = draws.parameters(tree, posterior)
     records = _moments(posterior, drawn)

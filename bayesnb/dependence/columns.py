@@ -1,7 +1,6 @@
 """Divide the columns of a model into cells, and count the rows in the cells.
 
-The cells are chosen once and then fixed. Columns of real numbers or of counts are cut into intervals. Bags of words,
-and counts with an exposure, have no cells.
+Columns of real numbers or of counts are cut into intervals. Bags of words, and counts with an exposure, have no cells.
 """
 
 from __future__ import annotations

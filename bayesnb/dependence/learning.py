@@ -273,7 +273,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     mean = mixed(log_p, found)
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior by ``log_power``."""
+        """The derivative of the negative log posterior with respect to ``log_power``."""
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))

@@ -282,7 +282,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """Combine columns of several families, pairs (family, position of a column), into one family."""
+        """Combine columns into one family; each item holds a family and the position of its column."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])

@@ -112,9 +112,10 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw a stratum for each draw and row, in proportion to the row's density in its ``chosen`` class.
+        """Draw a stratum for each draw and row, with probability ∝ share of the stratum × density of the row.
 
-        ``says`` (stratum, row, class) is the log density of each row within each stratum.
+        ``says`` (stratum, row, class) is the log density of each row within each stratum. ``chosen`` (draw, row) is the
+        assumed class of the row.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)

@@ -176,7 +176,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
-        """Draw the statistic of ``n`` (class, column) further cells; ``None`` if only cells can be drawn."""
+        """Draw the statistic of further cells; ``n`` (class, column) counts the cells. ``None`` if not available."""
         return s.drawn(theta, n, rng)
 
     @abstractmethod

@@ -197,8 +197,8 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information`` is the decrease in the entropy of the class that the model expects, in nats. Outliers and wrong
-        families can make ``information`` far too large. To measure the gain of each column on the learned rows, use
+        ``information`` is the expected decrease in the entropy of the class, in nats. Outliers and wrong families can
+        make ``information`` far too large. To measure the gain of each column on the learned rows, use
         ``column_gains(clf, X, y)``. A column that is read as several feature columns has one line. A ``Bounded`` column
         may be observed as a bound, and a ``Missing`` column as missing.
 

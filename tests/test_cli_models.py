@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -384,7 +385,8 @@ def test_the_score_of_a_model_with_exponents_leaves_each_row_out_of_them(done, t
     record = json.loads(done("inspect", path, "--format", "json"))["record"]
     assert record["rows"] == 14
     seen = BayesianNB(dependence=dependence).fit(*datasets.play_tennis())
-    held = seen.loo(*datasets.play_tennis())["probability"]
+    with pytest.warns(UserWarning, match="too good") if dependence == "weighted" else nullcontext():
+        held = seen.loo(*datasets.play_tennis())["probability"]
     y = datasets.play_tennis()[1]
     inside = -np.log([held.loc[k, label] for k, label in enumerate(y)]).mean()
     assert record["log_loss"] > inside if dependence == "weighted" else record["log_loss"] == pytest.approx(inside)

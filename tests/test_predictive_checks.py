@@ -129,6 +129,9 @@ def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_
 def test_breast_cancer_does_not_fit():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y)
+    with_dependence = nb.checks.predictive_checks(BayesianNB(dependence="weighted").fit(X, y), X, y)
+    scope = " Only the naive Bayes part of the model is checked, without its dependence."
+    assert str(with_dependence) == f"{found}{scope}"
     assert not found.fits
     assert len(found.table) == 2 * (30 * 6 + 30 * 29 // 2)
     assert len(found.failed) > 400

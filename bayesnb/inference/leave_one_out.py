@@ -16,6 +16,7 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.statistics.statistic import Labels
+from bayesnb.wording import warn
 
 SEEN = (
     "the exponents have seen the label of each row, so these probabilities are too good; evaluate with cv=5, or the "
@@ -65,7 +66,8 @@ def loo(
     Warns
     -----
     UserWarning
-        If importance weights are unreliable (``pareto_k`` above 0.7), or chains did not converge.
+        If importance weights are unreliable (``pareto_k`` above 0.7), chains did not converge, or there is a
+        ``dependence``.
 
     Notes
     -----
@@ -73,9 +75,8 @@ def loo(
     with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights. For a
     feature that was sampled again, ``pareto_k`` is 0. For a missing cell, ``pareto_k`` is NaN.
 
-    With a ``dependence``, the probabilities are too optimistic, because the left-out row also helped to learn the
-    exponents. ``attrs["note"]`` contains this warning. With ``by="feature"``, terms are not multiplied by their
-    exponents.
+    With exponents, the probabilities are too optimistic, because the left-out row also helped to learn the exponents. A
+    warning says so, as does ``attrs["note"]``. With ``by="feature"``, terms are not multiplied by their exponents.
 
     Examples
     --------
@@ -98,8 +99,9 @@ def loo(
         named = enumerate(classifier.schema.features[name].columns)
         columns |= {("pareto_k", column): found.k[:, j] for j, column in named}
     found = pd.DataFrame(columns, index=index_of(X))
-    if not classifier.believed.naive:
+    if classifier.dependence is not None and not classifier.dependence.spec.forests:
         found.attrs["note"] = SEEN
+        warn(SEEN)
     return found
 
 

@@ -251,12 +251,15 @@ class PredictiveChecks:
         The smallest distance at which a check fails.
     unchecked : tuple
         The columns that were not checked: bags of words, counts with an exposure, columns of more than 64 levels.
+    naive_part : bool
+        Whether the model also has a dependence, which is not checked.
     """
 
     table: pd.DataFrame
     draws: int
     threshold: float
     unchecked: tuple[Any, ...] = ()
+    naive_part: bool = False
 
     alarm: ClassVar[float] = ALARM
 
@@ -273,17 +276,18 @@ class PredictiveChecks:
         n, worst = len(self.failed), self.table.head(1)
         if worst.empty:
             return "There is nothing to check: no column of numbers and no pair of columns has enough rows in a class."
+        scope = " Only the naive Bayes part of the model is checked, without its dependence." * self.naive_part
         if not n:
             return (
                 f"None of {len(self.table):,} checks fails; the smallest adjusted p-value is "
-                f"{worst['p_adjusted'].iloc[0]:.2f}."
+                f"{worst['p_adjusted'].iloc[0]:.2f}.{scope}"
             )
         _, worst = next(iter(worst.iterrows()))
         columns = f"{worst['first']!r}" + ("" if worst["second"] is None else f" and {worst['second']!r}")
         return (
             f"{n:,} of {len(self.table):,} checks fail{'s:' if n == 1 else ', worst'} the {worst['statistic']} of "
             f"{columns} in class {worst['class']!r}: {worst['observed']:.3g} is observed, and the model allows "
-            f"{worst['lower']:.3g} to {worst['upper']:.3g}."
+            f"{worst['lower']:.3g} to {worst['upper']:.3g}.{scope}"
         )
 
     def __repr__(self) -> str:
@@ -485,4 +489,4 @@ def predictive_checks(
     kept = [k for k, (check, _) in enumerate(checks) if check.second < 0 or not flags[check.first, check.second]]
     every = values[0, kept], np.concatenate(parts)[:, kept]
     table, threshold = _table([checks[k] for k in kept], columns, *every, probability_of_interval(prob))
-    return PredictiveChecks(table, int(draws), threshold, tuple(unchecked))
+    return PredictiveChecks(table, int(draws), threshold, tuple(unchecked), not classifier.believed.naive)

@@ -138,9 +138,7 @@ def units_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def number_in(text: str) -> str:
-    """Return the number in a text, such as "1234.5" for "1.234,50 €". The result is empty if the text has no number,
-    its decimal mark is unknown, or the number has more than 15 digits.
-    """
+    """The number in a text, such as "1234.5" for "1.234,50 €"; "" without a clear number of at most 15 digits."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""

@@ -86,7 +86,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Convert Arrow errors to ``ValueError``, with the source and the last row read."""
+    """Convert Arrow errors to ``ValueError``; add the source and the last row read."""
     import pyarrow as pa
 
     try:
@@ -142,7 +142,7 @@ def array_of(column: Any) -> Any:
 
 
 def plain(schema: Any, ordered: Iterable[str]) -> Any:
-    """Replace all text types of a schema by plain text, and of the ``ordered`` columns by ordered levels."""
+    """Convert text types to plain text, or to ordered levels in the ``ordered`` columns."""
     import pyarrow as pa
 
     levels = dict.fromkeys(ordered, pa.dictionary(pa.int32(), pa.string(), ordered=True))
@@ -154,7 +154,7 @@ def plain(schema: Any, ordered: Iterable[str]) -> Any:
 
 
 def ordered_in(schemas: Iterable[Any]) -> set[str]:
-    """The columns that have ordered levels in all schemas in which they occur."""
+    """The columns whose levels are ordered in every schema that has the column."""
     kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
     return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 
@@ -167,7 +167,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_ordered(kind: Any) -> bool:
-    """Whether ``kind`` is the Arrow type of an ordered categorical column of texts, such as a polars Enum."""
+    """Whether an Arrow type has ordered text levels, as a polars Enum has."""
     from pyarrow import types
 
     return types.is_dictionary(kind) and kind.ordered and is_text(kind.value_type)

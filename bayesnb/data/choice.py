@@ -1,4 +1,4 @@
-"""Choose the family of each numeric column from the rows; the entry point is :func:`chosen`."""
+"""Choose the family of each numeric column from the rows."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class FamilyChoice:
         The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
         ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
-        prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) with this family and the chosen
-        families of other columns; ``chosen``, True for the chosen family.
+        prior probabilities; ``log_score``, the leave-one-out log score in nats, summed over rows, with this family and
+        the chosen families of other columns; ``chosen``, True for the chosen family.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Limit weights to 1, because only one copy of a row is left out at a time."""
+    """Replace weights above 1 by 1: leave-one-out leaves out one copy of a row."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
@@ -209,7 +209,7 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def left_out_score(total: Array, labels: Labels) -> float:
-    """Σ log p(class | row) of the true classes, in nats. ``total``, (row, class), is log p(row, class)."""
+    """The sum over rows of log p(true class | row), in nats; ``total`` is log p(row, class), shape (row, class)."""
     own = log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
     return float(own @ labels.weight)
 

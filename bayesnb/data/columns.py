@@ -34,7 +34,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False if the categories only encode the values, as in batches of a table.
+    ``declares`` is whether the categories of a categorical column are its levels, even without rows.
     """
 
     name: Any
@@ -62,7 +62,7 @@ class Column:
 
     @property
     def temporal(self) -> bool:
-        """Whether the column holds dates, times or durations, stored as such or as objects."""
+        """Whether the column holds dates, times or durations, whatever the dtype."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.ArrowDtype):
             from pyarrow import types
@@ -84,7 +84,7 @@ class Column:
 
     @property
     def kind_of_values(self) -> str:
-        """The kind of the values (whatever the dtype), which decides the default family."""
+        """The kind of the values, which decides the default family."""
         kind = self.kind
         if self.textual or kind == "text":
             return "text" if self.declared is None else "categories"
@@ -113,7 +113,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the values, whatever the dtype; "empty" if all cells are missing."""
+        """The kind of the values; "empty" if all cells are missing."""
         kind, dtype = self._stored, self.values.dtype
         always_known = isinstance(dtype, np.dtype) and dtype.kind in "biu"
         if kind in ("text", "empty") or always_known or isinstance(dtype, pd.CategoricalDtype):
@@ -213,7 +213,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """The remark about texts that would be ``what``, numbers or dates, without the texts ``odd``."""
+    """The remark that all texts but ``odd`` are numbers or dates (``what``)."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     return Message(
         "{what} except {shown}, so all are read as levels: {mend}, or {na}",
@@ -223,7 +223,7 @@ def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = Fal
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """Advice on reading ``mark`` as missing. ``among_floats``: whether Python reads all other texts as numbers."""
+    """Advice on reading ``mark`` as missing; ``among_floats`` is whether ``float`` accepts all other texts."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 
@@ -269,7 +269,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """The code of each cell of an array, -1 if missing; and the distinct values, unsorted."""
+    """The code of each cell (-1 if missing), and the unsorted distinct values."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
@@ -306,7 +306,7 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Whether all numbers are whole or missing; False if a number exceeds 2^53, above which every float is whole."""
+    """Whether every number is missing, or whole and at most 2^53 in size."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )

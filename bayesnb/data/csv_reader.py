@@ -1,10 +1,7 @@
 """Read CSV files as Arrow batches.
 
-DuckDB finds the separator and the header, and reads every cell as text. ``docs/how-to/big-tables.md`` has the rules of
-numbers and missing values. Two further rules are:
-
-* Only double quotes enclose a cell.
-* A first row of text is a header unless most of its texts occur again below.
+``docs/how-to/big-tables.md`` has the rules of numbers and missing values. Only double quotes enclose a cell. A first
+row of text is a header unless most of its texts occur again below.
 """
 
 from __future__ import annotations
@@ -58,14 +55,14 @@ class Format:
     na : tuple of str
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In columns of
-        numbers, these texts are still missing values.
+        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In a column of
+        numbers, the text still means missing.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str
         Names that identify the header, such as the class column.
     text : tuple of str
-        Columns that are always read as text, because a model has learned text levels.
+        Columns that are always read as text.
     decimals : {str: str}
         Decimal marks that a model has learned in columns of text.
     """
@@ -268,7 +265,7 @@ def _split(lines: Iterator[str], sep: str, escape: str) -> Any:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the first row is data, not names: most of its texts recur below."""
+    """Whether the first row is data rather than column names."""
     if any(kind != "VARCHAR" for kind in types):
         return False
     again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))

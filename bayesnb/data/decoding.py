@@ -31,7 +31,7 @@ MARKS = {
 
 
 class Workspace:
-    """A temporary folder for copies of files, made on first use and deleted with this object."""
+    """A temporary folder, made on first use and deleted with this object."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None

@@ -1,4 +1,4 @@
-"""Encode columns as arrays, with one encoder for each kind of values that families read.
+"""Encode columns as arrays of numbers or codes.
 
 A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 """
@@ -82,10 +82,10 @@ class Origin:
 class Feature:
     """One feature of the model.
 
-    ``columns`` holds the columns that the feature reads, or the words of its text. ``source`` holds the table columns,
-    if they differ from ``columns``. ``declared`` holds the levels that a column's type declares, even without rows.
-    ``kinds`` holds the kinds of values in the first table that had the column. ``cuts`` holds the intervals of binned
-    columns. ``tried`` holds (name, log evidence, log score) of each candidate, if the family was chosen from the rows.
+    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the table
+    columns, if they differ from ``columns``. ``declared`` holds the levels that a column's type declares. ``kinds``
+    holds the kinds of values in the first table that had the column. ``cuts`` holds the intervals of binned columns.
+    ``tried`` holds the (name, log evidence, log score) of each candidate family.
     """
 
     columns: Names
@@ -114,7 +114,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique column names; for a bag of words read from text, only the name of the text column."""
+        """Unique column names; only the name of the text column for a bag of words read from text."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -139,7 +139,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Convert encoded columns, (row, column), to the form that the family reads. Exposures are 1."""
+        """Convert encoded columns, (row, column), to the form that the family reads."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support.kind == "bag":
@@ -147,7 +147,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def impossible(self, x: Array) -> Array:
-        """Which finite numbers, such as 0 under LogNormal, are impossible under a family chosen from the first rows."""
+        """Mask of the finite numbers that are impossible under the family, such as 0 under LogNormal."""
         return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
 
     def decode(self, x: Array) -> dict[Any, Any]:
@@ -343,7 +343,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a categorical column; ``ValueError`` if one table holds text and another numbers."""
+    """The kind of a categorical column; text after numbers, or numbers after text, raise ``ValueError``."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         held, fitted = ("text" if kind == "text" else "numbers" for kind in (now, before))
         raise ValueError(
@@ -355,7 +355,8 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
     """Check the numbers of a dense or sparse table.
 
-    Impossible numbers raise ``ValueError``, or become NaN if the family was guessed and ``unseen`` allows NaN.
+    Numbers outside the support of the family raise ``ValueError``. If the family was guessed and ``unseen`` is
+    "missing" or "new", such numbers become NaN.
     """
     support, accepts = feature.family.support, feature.family.accepts
     of_numbers = support.kind in NUMBERS
@@ -407,9 +408,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; return the feature and the array. With ``unseen=None``, new levels are added to
-    the feature.
-    """
+    """Encode the columns of a feature; return the feature (with new levels if ``unseen`` is ``None``) and the array."""
     encoder = _text if feature.text else _missing if feature.source else ENCODERS[feature.family.support.kind]
     return encoder(table, feature, unseen)
 

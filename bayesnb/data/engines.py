@@ -1,4 +1,4 @@
-"""Summarise the parts of a table of any size, and add the summaries."""
+"""Summarise a table of any size in parts."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
+    """Apply ``score`` to each frame of a table. The result is a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. The returned frames begin with the
-    table's columns named in ``keep``.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. The columns ``keep`` of the table come
+    first.
     """
     match engine_of(source):
         case "dask":
@@ -135,7 +135,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame. If ``first`` is given, its result for the first frame replaces ``ask``."""
+    """Yield ``ask(frame)`` for each frame; ``first``, called with the first frame, may return another ``ask``."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -153,7 +153,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """In order, yield each table's number of rows and a function that returns ``ask(table)``."""
+    """Yield each table's number of rows and a function that returns ``ask(table)``."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -172,7 +172,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a source in this process as tables of bounded size; also return the number of rows if known."""
+    """Read a source as tables of bounded size; also return the number of rows if known."""
     match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

@@ -40,11 +40,8 @@ BLOCKS = {
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
     """Whether the files hold texts or emails rather than parts of a table.
 
-    Files with a suffix such as ``.eml`` hold emails. The files of a folder are texts if these three conditions hold:
-
-    * No file suffix is in ``tabular``, except .txt.
-    * The .txt files do not all begin with the same line, such as the header of a table.
-    * There is a subfolder per class, or ``expected`` names the column of texts.
+    ``tabular`` holds the suffixes of tables. A folder of ``.txt`` files holds texts if there is a subfolder per class,
+    or if ``expected`` names the column of texts.
     """
     suffixes = {file.suffix.lower() for file in files}
     if suffixes & MAIL:
@@ -126,7 +123,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text with the first encoding that fits: ``encoding``, UTF-8 or another."""
+    """Decode a text with the first encoding that fits."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

@@ -75,7 +75,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas. Both schemas need the same columns, unless new columns are allowed."""
+    """Merge two schemas, which need the same columns unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
@@ -121,7 +121,7 @@ def merged(one: Schema, other: Schema) -> Schema:
 def _completed(
     mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
 ) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Add to each model the features and words of the other model; return the features of both models."""
+    """Add to the features of each model the features and words of the other model."""
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
         if a[name].columns == b[name].columns:
@@ -142,7 +142,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two features; ``ValueError`` if different vocabularies must not grow."""
+    """Unite the vocabularies of two features; ``ValueError`` if the vocabularies differ and must not grow."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

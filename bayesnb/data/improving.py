@@ -1,4 +1,4 @@
-"""What improves naive Bayes: readings of a column, and differences and ratios of two columns."""
+"""Readings, differences and ratios of columns that improve naive Bayes."""
 
 from __future__ import annotations
 
@@ -65,10 +65,7 @@ class Derived:
 def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ()) -> list[Derived]:
     """The derived columns that improve naive Bayes; at most three.
 
-    Naive Bayes cannot learn a decision boundary such as opening price = closing price, unless the difference or ratio
-    of the columns is a feature. A derived column needs a higher log evidence than either source column. The best
-    derived columns are added one by one to Gaussian naive Bayes. A column is kept if it improves the exact
-    leave-one-out log score.
+    Without a derived column, naive Bayes cannot learn a decision boundary such as opening price = closing price.
 
     Parameters
     ----------
@@ -105,7 +102,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[Any]) -> Iterator[Derived]:
-    """The columns to derive: a ratio of two positive columns, and a difference of columns with overlapping ranges."""
+    """Candidates: the ratio of two positive columns, and the difference of two columns with overlapping ranges."""
     if first in dates or second in dates:
         if first in dates and second in dates:
             yield Derived(first, second, False)
@@ -118,7 +115,7 @@ def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[
 
 
 def _evidence(x: Array, labels: Labels) -> float:
-    """Log evidence of the labels in nats, if each cell of a column has class probabilities with a uniform prior."""
+    """Log evidence of the labels given a column cut into intervals, in nats, under uniform priors."""
     # Missing values form one more cell.
     known = ~np.isnan(x)
     edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
@@ -129,7 +126,7 @@ def _evidence(x: Array, labels: Labels) -> float:
 
 
 def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
-    """log p(row, class | other rows) under Gaussians, and log p(class | other rows), as arrays (row, class)."""
+    """Arrays (row, class) of log p(row, class | other rows) under Gaussians, and of log p(class | other rows)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
     posterior = _learned(schema, data, labels)
@@ -141,10 +138,7 @@ TWICE = {"month": 730, "weekday": 14, "hour": 2}
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
-    """Parts of a column of dates, such as the month, that predict the class best by themselves.
-
-    Sets of date parts are compared by the exact leave-one-out log score.
-    """
+    """Parts of a column of dates, such as the month, that predict the class best by themselves."""
     held = labels.notna().to_numpy()
     if not held.any():
         return date.parts
@@ -171,10 +165,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The levels of a column of whole numbers in order, if an Ordinal predicts the class best; otherwise ``None``.
-
-    ``docs/how-to/choose-a-family.md`` describes the comparison.
-    """
+    """The levels of a column of whole numbers in order, if an Ordinal predicts the class best; otherwise ``None``."""
     held, known = _labelled(held, labels)
     if known is None:
         return None
@@ -191,9 +182,9 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """Gain of each family over a Gaussian in predicting the class from the column alone, in nats.
+    """Gain of each family over a Gaussian in log score of the class given the column, in nats.
 
-    Gains from -3 to 3 become 0.
+    Gains between -3 and 3 nats are rounded to 0.
     """
     held, known = _labelled(held, labels)
     if known is None:

@@ -32,10 +32,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """Map each column to its specified reading, or to the only reading that fits; omit all other columns.
-
-    If a table is read in parts, unspecified readings of text columns are chosen after the last part.
-    """
+    """Map each column to its specified reading, or to the only reading that fits; omit all other columns."""
     found = {}
     for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
@@ -69,7 +66,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` without a family from its column to the column's first derived feature."""
+    """Move each ``Missing`` without a family from a column to the column's first derived feature."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -138,12 +135,12 @@ def inferred(
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of the rows with a text."""
+    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of rows with a text."""
     return len(texts) * 2 > rows and mostly_sentences(texts)
 
 
 def mostly_sentences(texts: Collection[Any]) -> bool:
-    """Whether all values are texts, and most of them contain three words that do not begin with a capital letter."""
+    """Whether all values are texts, most of them with at least three uncapitalized words."""
     return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
 
 
@@ -269,7 +266,7 @@ def together_name(family: Family) -> str:
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """For each family that reads several columns together, join these columns into one feature."""
+    """Join the columns of each family that reads several columns together."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -358,7 +355,7 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    A feature with absent columns is left out if ``known`` contains one of its columns. A bag of words may lack columns.
+    A feature with absent columns is left out if ``known`` has a column of the feature. A bag of words may lack columns.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from bayesnb.wording import RefusedError, Spelled, some
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table. A summarizer holds no data, so it can be sent to other machines."""
+    """Summarise parts of a table. A summarizer holds no data and can be sent to other machines."""
 
     settings: EstimatorParameters
     target: Any  # The column of the class; without it, all rows are in one class.
@@ -66,9 +66,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer for all parts of the table. The choices of ``BestFamily`` and the cells of trees are taken from
-        the first part.
-        """
+        """A summarizer for all parts; the first part fixes the families of ``BestFamily`` and the cells of trees."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -85,7 +83,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if the first rows would determine families, levels or bin edges."""
+        """Return self; raise ``ValueError`` if families, levels or bin edges depend on the first rows."""
         for spec in filter(_takes_from_rows, self.specs):
             taken = "the first rows choose the best families"
             cure = "choose them on a sample of rows in memory, as features="

@@ -180,7 +180,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        In the cases of :func:`of_path`, or if a column is absent from a file or has incompatible types.
+        As for :func:`of_path`, or if a column is absent from a file or has incompatible types.
     """
     import pyarrow as pa
 
@@ -337,7 +337,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write numbers with the decimal mark of the column's texts, or a point if unclear."""
+    """Write numbers with the decimal mark of the column's texts; a point by default."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column

@@ -1,4 +1,4 @@
-"""Readings convert cells such as dates, which are neither numbers nor levels, to feature columns."""
+"""Readings convert cells such as dates to feature columns of numbers or levels."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. A missing original cell is also missing in the first feature column."""
+        """Names of the feature columns. A missing cell is also missing in the first feature column."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Make the feature columns. Cells that do not fit the reading become missing, with a warning."""
+        """Make the feature columns; warn of cells that do not fit, and read them as missing."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
@@ -93,7 +93,7 @@ class Reading(ABC):
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers of a column, or ``None``, and the kinds of its cells, or ``None``."""
+        """The numbers of a column, and the kinds of the cells; ``None`` if the reading has no numbers or no kinds."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -134,17 +134,17 @@ class OfNumbers(Reading):
 
 @dataclass(frozen=True)
 class Number(OfNumbers):
-    """A column of numbers with a unit: a currency before or after the number, a percent sign, or another unit.
+    """A column of numbers with a unit, such as "12.50 €", "$5", "12 %" or "3 kg".
 
-    By default, columns are read as ``Number`` if all cells have the same unit. Specify ``Number`` if the decimal mark
-    is ambiguous, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
+    ``Number`` is the default if all cells have the same unit. An ambiguous decimal mark, as in 1.234 €, must be
+    specified. Numbers are not rescaled: 12 % is 12.
 
     Parameters
     ----------
     decimal : {".", ","}, optional
         The decimal mark; inferred from the cells by default.
     unit : str, optional
-        The unit of all cells, inferred from the first table by default. A cell with another unit counts as missing.
+        The unit; inferred from the first table by default. Cells with another unit count as missing.
 
     Examples
     --------
@@ -233,11 +233,10 @@ MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 
 @dataclass(frozen=True)
 class Bounded(OfNumbers):
-    """A column of numbers and of bounds such as "<5", read as two columns: one of levels and one of numbers.
+    """A column of numbers and of bounds such as "<5", read as a column of levels and a column of numbers.
 
-    The feature column "kind of COLUMN" holds "number" for a number, and otherwise the bound ("<5") or other text
-    ("hemolyzed") of the cell. The feature column "number of COLUMN" is NaN for cells without a number.
-    ``docs/how-to/what-is-read.md`` describes when this reading is the default.
+    The levels of "kind of COLUMN" are "number", the bounds, and other texts such as "hemolyzed". The column "number of
+    COLUMN" is NaN for cells without a number. ``docs/how-to/what-is-read.md`` has the rules.
 
     Parameters
     ----------
@@ -248,8 +247,8 @@ class Bounded(OfNumbers):
 
     Notes
     -----
-    The likelihood of a cell with a number is p(kind | class) p(number | class). The likelihood of a cell without a
-    number is p(kind | class). No distribution is assumed beyond a bound.
+    The likelihood of a cell is p(kind | class), times p(number | class) if the cell has a number. No distribution is
+    assumed beyond a bound.
 
     Examples
     --------
@@ -344,7 +343,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Count numbers, bounds such as "<5", and other texts in a column that is nearly :class:`Bounded`."""
+    """Count numbers, bounds and other texts in a column that is nearly :class:`Bounded`."""
     texts, others, _ = _texts_and_others(column)
     held = _counted(texts, len(others))
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -416,18 +415,17 @@ def _moment(text: str, form: str) -> tuple[timedelta, timedelta] | None:
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    By default, ``Date("elapsed")`` reads columns of a date or time type. ``Date`` also reads columns of text if exactly
-    one format fits all cells (``docs/how-to/what-is-read.md``).
+    ``Date`` is the default for columns of a date or time type, and for text if exactly one format fits all cells
+    (``docs/how-to/what-is-read.md``).
 
     Parameters
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
         "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations.
-        Month, weekday and hour are categorical. The feature columns are called "elapsed of COLUMN", "month of COLUMN"
-        and so on.
+        Month, weekday and hour are categorical. A feature column is named "month of COLUMN", for example.
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
-        03/04/2025, require a format. Years of two digits mean 1969 to 2068, as in POSIX.
+        03/04/2025, require a format. Years of two digits mean 1969 to 2068.
     zone : str, optional
         Time zone, such as "Europe/Zurich", to which columns with a time zone are converted.
 
@@ -438,8 +436,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour use a text cell's own time zone, otherwise ``zone`` (by default, the zone of the first
-    learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
+    Month, weekday and hour are local times: in the zone of a text cell, otherwise in ``zone`` (by default, the zone of
+    the first learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
     --------
@@ -694,9 +692,8 @@ MOST_OPTIONS = 64
 class Choices(Reading):
     """A column whose cells list options, such as "email; phone", read as one column of 0 and 1 per option.
 
-    By default, a text column is read as ``Choices`` if ``;``, ``|``, ``,`` or a line break separates its options. Most
-    options must occur in several cells, and the number of options per cell must vary. The feature columns are called
-    "COLUMN=OPTION".
+    ``Choices`` is the default if the options recur, their number varies, and ``;``, ``|``, ``,`` or a line break
+    separates them. The feature columns are called "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -707,8 +704,7 @@ class Choices(Reading):
 
     Notes
     -----
-    The model treats the options as independent given the class. Options that exclude each other are better read as
-    levels.
+    The model treats the options as independent given the class. If options exclude each other, read them as levels.
 
     Examples
     --------
@@ -799,7 +795,7 @@ def folded(text: str) -> str:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only in case, spaces and Unicode form; the keys are the new spellings."""
+    """Group texts that differ only in case, spaces and Unicode form, by their common spelling."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -864,15 +860,14 @@ def _one_slip(a: str, b: str) -> bool:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels; different spellings of one level are joined.
+    """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level. :func:`inspect` names columns with such
-    levels.
+    Levels that differ only by case, spaces or Unicode form become one level.
 
     Parameters
     ----------
     pairs : {spelling: level}, optional
-        Further spellings, such as typing errors, and the level that each spelling means.
+        The level that each further spelling, such as a typing error, means.
 
     Examples
     --------
@@ -937,7 +932,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings that fit all texts; several if ambiguous. ``plain`` allows numbers without a unit."""
+    """All readings that fit all texts; ``plain`` allows numbers without a unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -979,7 +974,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The default reading of a column if ``found`` is a single, unambiguous reading; otherwise ``None``."""
+    """The default reading of a column; ``None`` if no reading or several readings fit."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
@@ -1011,7 +1006,7 @@ def codes_of(column: Column) -> tuple[Array, list[Any]]:
 
 
 def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
-    """Convert texts to numbers (row,); texts without a number become missing, with a warning."""
+    """Convert texts to numbers, (row,); warn of texts that are not numbers, and read them as missing."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(cell) for cell in distinct]
@@ -1050,10 +1045,7 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
 
 
 def no_numbers_in(levels: Sequence[Any]) -> list[str]:
-    """The few texts that are no numbers in a column of numbers; empty if they are many.
-
-    If the numbers are texts of digits, the few texts must be markers of missing values.
-    """
+    """The texts that are not numbers in a column of numbers; empty if there are many such texts."""
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

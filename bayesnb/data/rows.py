@@ -119,7 +119,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema (including the rows' levels), and the rows' statistics. Every row must have a label.
+        """The schema with the levels of the rows, and the statistics of the rows. Every row must have a label.
 
         By default the schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
         """
@@ -159,7 +159,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace names in ``wanted`` by columns of ``X``; return all values, and ``X`` without these columns.
+    """Replace column names by columns of ``X``; return the values, and ``X`` without the named columns.
 
     ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
     """
@@ -219,7 +219,7 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A random uint64 per row: a hash of its content, its class and the number of earlier equal rows."""
+    """A random uint64 per row: a hash of the content, the class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
@@ -253,7 +253,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Numbers the rows: equal rows get different numbers, which do not depend on the positions of other rows."""
+    """Draw a random number for the key of each row; equal keys get different numbers."""
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 
@@ -277,9 +277,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return an iterator over the tables, and a function that draws a sample. Once the iterator is exhausted, the
-    function returns ``most`` random rows, or all if fewer.
-    """
+    """An iterator over the tables, and a function that returns ``most`` random rows once the iterator is exhausted."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

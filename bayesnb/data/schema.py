@@ -1,6 +1,6 @@
 """A schema states which family reads which column, and the levels of each column.
 
-A schema is frozen. New levels create a new schema, so a failed fit leaves the old schema unchanged.
+A schema is frozen: new levels create a new schema.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ AS_LEARNED = Message("give the rows as they were learned")
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, after readings are applied. Columns of later tables are matched by
-    name if ``named``, otherwise by position.
+    ``names`` are the columns of the first table after its readings. Columns of later tables are matched by name if
+    ``named``, otherwise by position.
     """
 
     names: Names
@@ -63,10 +63,9 @@ class Schema:
         cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None,
         columns: ColumnsPolicy = "fixed", readings: Mapping[Any, Reading] | None = None,
     ) -> Schema:  # fmt: skip
-        """Choose the family of each column: the specified family, otherwise a family for the type of the column.
+        """Choose the family of each column: the specified family, or the default of the column's type.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. ``weight`` (row,) holds the row weights. ``readings``, if
-        given, have already been applied to ``table`` and ``features``.
+        The settings are as in :class:`bayesnb.BayesianNB`. Given ``readings`` have already been applied.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -127,7 +126,7 @@ class Schema:
         return cells if column is None else self.readings[column].shown(column, name, cells)
 
     def dated(self, name: Any, parameters: pd.DataFrame) -> pd.DataFrame:
-        """For display, convert a date feature's means and medians to dates, or to times rounded to minutes."""
+        """For display, convert the means and medians of a date feature to dates or times."""
         reading = self.readings.get(self.owner.get(name))
         if not isinstance(reading, Date):
             return parameters
@@ -180,8 +179,8 @@ class Schema:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
-        ``table`` must be a result of :meth:`through`. ``absent``, "error" or "missing", determines how absent columns
-        are read. Without ``absent``, ``self.columns`` determines it: "grow" reads them as missing.
+        ``table`` must be a result of :meth:`through`. If ``absent`` is "missing", absent columns are read as missing;
+        if "error", they raise an error. The default is "missing" for ``columns="grow"``, otherwise "error".
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:
@@ -265,7 +264,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """A table with one row per feature. ``families`` are the model's families, which may have learned priors."""
+        """A table with one row per feature; ``families`` may have learned priors."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

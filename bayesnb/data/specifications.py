@@ -175,9 +175,9 @@ class Missing:
     """Read a column as two features: the values, and whether each cell is missing.
 
     Without ``Missing``, a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is
-    missing", which is 1 if the cell is missing and otherwise 0. The probability that a cell is missing, θ ~ Beta,
-    differs by class. ``Missing`` is the pattern model of Little and Rubin (2019, section 15.4) with one pattern per
-    column. Unseen levels and absent columns do not count as missing.
+    missing", which is 1 if the cell is missing and otherwise 0. In each class, θ ~ Beta is the probability of a missing
+    cell. Unseen levels and absent columns do not count as missing. Source: the pattern model of Little and Rubin (2019,
+    section 15.4).
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Missing:
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of a column's values; ``None`` if the column's type decides the family."""
+    """The specification of a column's values; ``None`` for the default family."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
@@ -480,8 +480,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all).
 
-    ``key`` is the key in the mapping. ``spec`` is ``None`` if the column types determine the families. ``missing`` is
-    set if missing cells are flagged. With ``together``, the columns form one feature.
+    ``key`` is the key in the mapping. ``spec`` is ``None`` for the default families. ``missing`` is set if missing
+    cells are flagged. With ``together``, the columns form one feature.
     """
 
     key: Any

@@ -1,6 +1,6 @@
 """Additive summaries of parts of a table.
 
-The sum of all summaries is the same for any partition of the table, in any order.
+The sum of the summaries does not depend on how the table is divided or ordered.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Summary:
         return Summary(growing.merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as if the table had been read in one part. The levels of ``before`` come first."""
+        """Sort the levels; the levels of ``before`` come first."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -197,7 +197,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in both schemas; ``ValueError`` if no family fits the values."""
+    """Give each column the same family in both summaries; ``ValueError`` if no family fits the values."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

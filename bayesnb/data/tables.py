@@ -116,9 +116,9 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
-        """Convert an Arrow batch or table. With ``declares=True``, all dictionary types declare levels.
+        """Convert an Arrow batch or table.
 
-        Ordered dictionary types always declare levels.
+        Ordered dictionary types declare levels; with ``declares=True``, all dictionary types do.
         """
         from pyarrow import types
 
@@ -151,7 +151,7 @@ class Table:
         return reading.whole(self.source)
 
     def distinct(self, name: Any) -> list[Any]:
-        """Distinct values of a column, unsorted, without missing values; whole numbers are integers."""
+        """The unsorted distinct values of a column, without missing values; whole numbers are integers."""
         if self.whole is None:
             column = self.column(name)
             values = column.coded[1]
@@ -306,10 +306,7 @@ IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
 
 
 def engine_of(source: Any) -> str | None:
-    """Return the engine of a lazy table, or ``None`` for other objects.
-
-    Other lazy objects that stream Arrow have the engine "arrow".
-    """
+    """The engine of a lazy table ("arrow" for other lazy Arrow streams); ``None`` for other objects."""
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
     if ("polars", "LazyFrame") in names:

@@ -113,8 +113,8 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Position of each label in ``classes``, (row,); -1 if missing. Raise ``ValueError`` if a label is not in
-        ``classes``.
+        """Position of each label in ``classes``, (row,); -1 if missing. A label not in ``classes`` raises
+        ``ValueError``.
         """
         return _placed(self.codes, _places(classes, self.classes))
 
@@ -257,7 +257,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array. If a label is text, the array has dtype object, because numpy may truncate text."""
+    """Distinct labels as an array, of dtype object if a label is text."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
@@ -278,11 +278,7 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """All classes that have rows or are in ``names``, sorted.
-
-    Forgetting all rows of a class removes the class, unless ``names`` holds the class. Discounting rows removes no
-    class.
-    """
+    """All classes that have rows or are in ``names``, sorted."""
     known = dict.fromkeys(classes.tolist())
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1

@@ -40,7 +40,7 @@ def composed(text: str) -> str:
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts are uninformative, because they contain no word of the learned texts.
+    """Most texts contain no word of the learned texts, and are uninformative.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -68,7 +68,7 @@ FEW = 10
 
 
 def warn_of_own_words(column: Column, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts share no word with any other text; ``total`` (word,) counts each word in all texts."""
+    """Warn if most texts share no word with any other text; ``total``, (word,), holds the weighted word counts."""
     cells = sparse.coo_array(bag.counts)
     of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
     _warn_of_most(column, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text", FEW)
@@ -91,9 +91,9 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are counted as scikit-learn's ``CountVectorizer`` counts them: in lower case, with at least two letters or
-    digits. Unicode's combining marks count as letters. The counts are modelled by a :class:`bayesnb.Multinomial`. A
-    missing cell, or a text without words, is uninformative. Rows learned later may add new words.
+    Words are counted as in scikit-learn's ``CountVectorizer``: in lower case, with at least two letters or digits.
+    Combining marks count as letters. The family is :class:`bayesnb.Multinomial`. A missing cell, or a text without
+    words, is uninformative. Rows learned later may add new words.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. If the table is read in
-    parts, pass the words as ``vocabulary``.
+    ``min_df`` and ``max_features`` select words from the rows of the first fit. If the table is read in parts, pass
+    ``vocabulary`` instead.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column, count the rows per unseen level, or per number that the family excludes."""
+    """For each column, the number of rows of each unseen level or impossible number."""
     by_position = schema.watched and not (table.named and schema.named)
     place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}
     found: dict[Any, Counter[Any]] = {}
@@ -134,7 +134,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
 
 
 def warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that the command line reads as missing: ``marks`` are the values of ``--na`` at the fit."""
+    """Warn of numbers that are read as missing, because of ``marks``, the values of ``--na``."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -208,7 +208,7 @@ FINEST = 40
 
 
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
-    """The log probability that two rows are equal in all columns by chance, estimated from distinct rows."""
+    """The log probability that two rows are equal in all columns by chance."""
     # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
     # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
     # and in centimetres count as one column.
@@ -514,7 +514,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether ``X`` looks ordinal-encoded: every column of floats holds exactly 0, 1, … up to its maximum."""
+    """Whether every column of floats holds exactly 0, 1, … up to its maximum, as after an ordinal encoder."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
@@ -552,7 +552,7 @@ def _one_hot(table: Table, names: Names) -> bool:
 
 
 def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any = None) -> None:
-    """Warn of columns and labels that are probably read wrongly; some checks need a table ``X`` in memory."""
+    """Warn of columns and labels that are probably read wrongly."""
     for said, kind in (*_of_levels(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, kind)
     k, rows = len(classes), float(statistics.rows.sum())

@@ -17,9 +17,9 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path in the folder of ``path``. After the block, rename the temporary file to ``path``.
+    """Yield a temporary path; after the block, rename the temporary file to ``path``.
 
-    An error in the block leaves the old file unchanged.
+    An error in the block leaves ``path`` unchanged.
 
     Raises
     ------

@@ -32,10 +32,10 @@ def explain(
     """Explain the prediction of one row.
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
-    data set, or a path as for `fit`. A model is fitted to DATA first. With a model file MODEL instead of DATA, the row
-    comes from the table NEW or given values. If --row gives a position, --set changes values of that row. The entries
-    sum to the log-odds. Without a dependence, missing values add nothing. For each missing value, the expected
-    information about the class is shown.
+    data set, or a path as for `fit`; a model is fitted to DATA first. With a model file MODEL instead of DATA, the row
+    comes from the table NEW or from --set. With both --row and --set, --set changes values of the row. The entries sum
+    to the log-odds. Without a dependence, missing values add nothing. For each missing value, the output shows the
+    expected information about the class.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text
@@ -127,9 +127,9 @@ def watch(
     """Watch a stream of rows for changes.
 
     The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
-    make false alarms more probable. If the rows have a class column, the command watches the class frequencies, and
-    each column's distribution in each class. If the rows have no class column, only categorical and 0/1 columns are
-    watched. If --learned is given, columns of numbers are watched, too.
+    make false alarms more probable. In rows with a class column, the class frequencies and the distribution of each
+    column in each class are watched. In rows without a class column, only categorical and 0/1 columns are watched;
+    --learned adds columns of numbers.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section

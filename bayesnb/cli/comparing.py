@@ -40,16 +40,15 @@ def compare(
 
     The estimates are maximum likelihood, MAP, posterior mean and full Bayes. DATA is the name of an embedded data set,
     or a path as for `fit`. The output begins with the recommended model and its score on held-out rows, and ends with
-    the command that fits this model. The output also shows how much each value of one row contributes to the
-    prediction. One table scores the estimates and the models with dependence. Specify the row with --row or --set; by
-    default, it is the held-out row whose true class is least probable under naive Bayes.
+    the command that fits this model. One table scores the estimates and the models with dependence. Another table shows
+    how much each value of one row contributes to the prediction. --row or --set specifies the row; the default is the
+    held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, "auto" is scored on the held-out rows from which the weights of its models are learned. If at most a fifth of
-    all rows is scored, one fit to the unscored rows replaces cross-validation. With --all, the output also has all
-    scores, the family of each column, the class probabilities of the row under each estimate, and the posterior
-    interval of p(class | row, parameters). With --more, a table shows how further rows would improve the recommended
-    model.
+    all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the family of
+    each column, the class probabilities of the row under each estimate, and the posterior interval of p(class | row,
+    parameters). --more shows how further rows would improve the recommended model.
     """
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds

@@ -33,9 +33,9 @@ def score(
 ) -> int:  # fmt: skip
     """Score a model on rows that it has not learned.
 
-    The output is one sentence, a table of scores and a confusion matrix. The table shows each score with its interval,
-    the score that the model expects, and the score of the class frequencies. Rows of a class that was never learned
-    are counted but not scored.
+    The output is one sentence, a table of scores and a confusion matrix. Each score has an interval, the score that the
+    model expects, and the score of the class frequencies. Rows of a class that was never learned are counted but not
+    scored.
     """
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import said_of, unseen_levels
@@ -82,15 +82,14 @@ def audit(
 ) -> int:  # fmt: skip
     """Find doubtful labels and dependent columns.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
-    independent given the class. For every pair of columns, the audit computes a Bayes factor, the mutual information,
-    and the decrease in log loss on held-out rows if the pair is modelled. The audit also checks columns and pairs
-    against tables simulated from the model. The audit accepts at most 200 columns. A label is doubtful if the model of
-    all other rows gives it a small probability. The model that judges the labels includes any dependence that the audit
-    recommends.
+    DATA is the name of an embedded data set, or a path as for `fit`, with at most 200 columns. Naive Bayes assumes that
+    the columns are independent given the class. For every pair of columns, the audit computes a Bayes factor, the
+    mutual information, and the decrease in log loss on held-out rows if the pair is modelled. The audit also compares
+    columns and pairs with tables simulated from the model. A label is doubtful if the model of all other rows gives the
+    label a small probability. The model that judges the labels includes any dependence that the audit recommends.
 
-    There is no option --dependence. The first sentence of the output recommends a value of --dependence; `compare` and
-    `report` show how much this dependence improves predictions.
+    The first sentence of the output recommends a value of --dependence. `compare` and `report` show how much the
+    recommended dependence improves predictions.
     """
     from bayesnb.data.tables import Table
     from bayesnb.report.questions import Asking

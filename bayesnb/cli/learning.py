@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    Exponents (--dependence) are learned from a random sample of the rows, drawn while the table is read.
+    The exponents of a --dependence are learned from a random sample of the rows.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -122,8 +122,8 @@ def update(model: str, more: str, **given: Any) -> int:
 
     Without a dependence, the result is as if the model had learned all rows from the start. A dependence keeps its
     learned exponents, cells and weights of models. The old file stays until the new file is complete. If another
-    process changes the file meanwhile, the rows are added to the changed model; rows from stdin cannot be read again,
-    so the command fails and writes nothing.
+    process changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin, such a
+    change is an error, and nothing is written.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -132,8 +132,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    Without a dependence, the result is as if the model had never learned these rows. A dependence keeps its exponents,
-    cells and model weights, which were learned from the removed rows too.
+    Without a dependence, the result is as if the model had never learned the rows. A dependence keeps the exponents,
+    cells and model weights that were learned with the rows.
     """
     return _changed("without_rows", model, rows, **given)
 
@@ -187,9 +187,8 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    If the first model has a dependence, the merged model keeps the exponents of the first model. A dependence also
-    stores counts, for example per pair of levels. A later model's counts are added only if the first model counts the
-    same cells.
+    The merged model keeps the dependence and the exponents of the first model. Counts of a dependence, for example per
+    pair of levels, are added if the first model counts the same cells.
     """
     from pathlib import Path
 

@@ -1,7 +1,6 @@
 """The options of all commands. An option has one name, one default and one meaning in all commands.
 
-Most options are parameters of a registered question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
-:class:`bayesnb.data.csv_reader.Format`. :mod:`bayesnb.cli.stated` collects their types, defaults and texts.
+:mod:`bayesnb.cli.stated` collects the types, defaults and texts of options from signatures and docstrings.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Op
 
 
 class Word(click.Choice):
-    """A choice among words; the error for an unknown word suggests the closest word."""
+    """A choice among words; an error suggests the closest word."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         return super().get_invalid_choice_message(value, ctx).rstrip(".") + meant(value, self.choices)
@@ -176,7 +175,7 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter. The first function or class in ``sources`` with this parameter defines the option."""
+    """The option for a parameter, as the first function or class in ``sources`` with this parameter defines it."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -297,7 +296,7 @@ def command(
     arguments : str
         The arguments as in the help. An argument in brackets, such as ``[NEW]``, is optional.
     asks : str
-        Functions, such as "module:function", with parameters that ``OPTIONS`` does not define.
+        Functions, such as "module:function", that define further options.
     epilog : str, optional
         Text below the options; by default about the last argument.
     names : iterable of str

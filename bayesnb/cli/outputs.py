@@ -1,6 +1,4 @@
-"""Output files: never overwrite an input. Without ``--force``, overwrite only files that the same command could have
-written.
-"""
+"""Output files: overwrite no input and, without ``--force``, only files that the same command could have written."""
 
 from __future__ import annotations
 
@@ -32,10 +30,9 @@ OWN_PICTURE = "bayesnb audit"
 def require_output(
     output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool], force: bool
 ) -> None:
-    """Raise ``click.BadParameter`` for an unsuitable output before any work is done.
+    """Raise ``click.BadParameter`` for an unsuitable output.
 
-    ``is_own`` recognizes files that this command could have written; such a file may be replaced. ``force`` replaces
-    any file that is not an input. An output of "-" or None is always accepted.
+    ``is_own`` recognizes files that may be replaced; ``force`` replaces any file that is not an input.
     """
     if output is None or output == "-":
         return
@@ -77,7 +74,7 @@ def _is_stdin(path: Path) -> bool:
 
 
 def write_text(text: str, output: str) -> None:
-    """Write a text to stdout ("-"), or to a file, completely or not at all."""
+    """Write a text to stdout ("-") or to a file."""
     if output == "-":
         stdout().write(text)
         return

@@ -73,7 +73,7 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table, the model fitted to it, the findings about its columns, and the result of ``check``."""
+    """A table, the fitted model, the findings about columns, and the result of ``check``."""
 
     name: str
     X: pd.DataFrame
@@ -88,11 +88,9 @@ def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
     check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
 ) -> FittedTable:  # fmt: skip
-    """Read a table into memory and fit a model. Print the size of the table and serious findings about its columns to
-    stderr.
+    """Read a table into memory and fit a model. Print the size of the table and serious findings to stderr.
 
-    If ``repeat`` is true, a row of weight w becomes w rows. Before the fit, ``check`` gets the table's name and
-    columns, the labels and all classes, and may refuse the request.
+    If ``repeat`` is true, a row of weight w becomes w rows. ``check`` may refuse the request before the fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -127,10 +125,10 @@ def fitted(
 def with_dependence(
     asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
 ) -> tuple[EstimatorParameters, Classifier]:
-    """Fit with the dependence of the settings; return the parameters and the model.
+    """Fit with the specified or default dependence; return the parameters and the model.
 
-    A dependence that was asked for is added, or an error is raised. If none was asked for, the default is "auto" where
-    it can be added; otherwise the reason is printed on stderr.
+    A specified dependence that cannot be added is an error. If the default, "auto", cannot be added, stderr gives the
+    reason.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
@@ -189,7 +187,7 @@ def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position, counted from 0, of a table that is read in parts."""
+    """The row at a position (from 0) in a table of several parts."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -235,8 +233,7 @@ def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, s
 def asked_rows(
     rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = NO_MARKS
 ) -> list[dict[str, Any]]:
-    """The rows to predict; for an embedded data set, the default is the textbook's example row. Values get the types of
-    their columns.
+    """The rows to predict; for an embedded data set, the default is the example row of the textbook.
 
     ``values`` describe one additional row.
     """
@@ -346,7 +343,7 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of the rows, with the columns of ``X`` that a row names."""
+    """A table of the rows, with each column of ``X`` that occurs in a row."""
     import pandas as pd
 
     # A missing cell of a column with a ``missing:`` family is evidence. A column that no row names is not.

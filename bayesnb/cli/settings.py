@@ -1,6 +1,4 @@
-"""The options that specify a model, shared by all commands that learn; they correspond to parameters of the
-estimator.
-"""
+"""The options that specify a model, shared by all commands that learn."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ class Settings:
     drop : tuple of str
         Column to leave out.
     feature : tuple of str
-        Family of a column, from the list below; by default, it follows from the type of the column.
+        Family of a column, from the list below; by default, the type of the column decides.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -67,7 +65,7 @@ class Settings:
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def without_dependence(self, estimate: str = "predictive") -> str | None:
-        """A sentence that says why no dependence is added by default; ``None`` if the default is "auto"."""
+        """The reason why the default dependence is "none"; ``None`` if the default is "auto"."""
         if self.columns == "grow":
             return (
                 "no dependence was added, so that new columns can join (--columns grow). With --dependence auto, the "
@@ -105,7 +103,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt the advice about a column to the ``--feature`` option that the user gave for this column."""
+        """Adapt the advice about a column to the column's ``--feature`` option."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -114,7 +112,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters except ``dependence``, before ``--m`` is applied. Class labels are text."""
+        """The parameters of the estimator without ``dependence`` and ``--m``. Class labels are text."""
         found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 
@@ -157,9 +155,7 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Convert strings in ``class_prior`` and ``unknown`` to class labels. Labels that occur only in ``class_prior``
-    stay text.
-    """
+    """Convert texts in ``class_prior`` and ``unknown`` to labels; new labels in ``class_prior`` stay text."""
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}

@@ -1,4 +1,4 @@
-"""Read the tables that the command line names: files, standard input and embedded data sets."""
+"""Read tables: files, standard input and embedded data sets."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ class Opened:
         return frame.drop(columns=target), frame[target]
 
     def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:
-        """Return the parts of a table, and a function that samples its rows once all parts have been read."""
+        """The parts of a table, and a function that samples rows once all parts have been read."""
         from bayesnb.data.rows import drawn
         from bayesnb.findings import LOOKED_AT
 
         return drawn(self.tables(), LOOKED_AT, seed=0)
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
-        """Remarks about columns whose type no family supports, such as lists in Parquet."""
+        """Remarks about columns that no family can read, such as lists in Parquet."""
         from bayesnb.findings import Remark
 
         typed = self.file is not None and not self.file.layouts  # Columns of other files contain numbers or text.
@@ -160,7 +160,7 @@ def opened_for(
 ) -> Opened:
     """Open a table with the reading settings stored in a fitted model.
 
-    Columns in ``others`` are always kept. With ``learn``, new columns may join.
+    Columns in ``others`` are always kept. With ``learn``, new columns may be added.
     """
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
@@ -180,9 +180,9 @@ def opened_for(
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open ``data``: an embedded data set, otherwise a path. Paths must exist or contain a dot or slash.
+    """Open an embedded data set or a path. A path that does not exist must contain a dot or a slash.
 
-    Columns named in ``settings`` must exist. ``names`` are column names that identify a line as the header.
+    Columns named in ``settings`` must exist. ``names`` identify the header.
     """
     from bayesnb.data.readers import Source
 

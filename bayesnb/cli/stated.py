@@ -1,6 +1,6 @@
 """``python -m bayesnb.cli.stated`` extracts options from signatures and docstrings to ``stated.json``.
 
-Help texts and errors about mistyped options come from ``stated.json``, because importing the functions takes a second.
+Importing the functions for every help text would take a second.
 """
 
 from __future__ import annotations

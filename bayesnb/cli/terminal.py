@@ -1,7 +1,6 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes escape sequences. Control characters are therefore
-escaped, for example as ``\x1b``.
+Control characters are escaped, for example as ``\x1b``, because a terminal executes escape sequences.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def message_of(error: BaseException) -> str:
 
 
 def require_text(arguments: list[str]) -> None:
-    """Raise an error for arguments that are not text, such as file names that are not in UTF-8."""
+    """Raise an error for arguments that are not UTF-8, such as some file names."""
     for argument in arguments:
         try:
             argument.encode()
@@ -121,7 +120,7 @@ def require_text(arguments: list[str]) -> None:
 
 
 def set_up_streams() -> None:
-    """Write UTF-8 to pipes, escape characters that a terminal cannot encode, and print one-line warnings."""
+    """Make pipes UTF-8, escape characters that a terminal cannot encode, and print warnings as one line."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
     shown: set[str] = set()
@@ -136,7 +135,7 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM act like Ctrl-C, so that half-written files are removed; yield the received signals."""
+    """Let SIGTERM act like Ctrl-C; yield the received signals."""
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield arrived
@@ -201,12 +200,12 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. Without a terminal, the width is the environment variable COLUMNS, or 120."""
+    """The console of stdout. Without a terminal, the width is COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again; otherwise, the package ``rich`` would exit with code 1."""
+            """Raise the error again; by default, ``rich`` exits with code 1."""
             raise
 
     stdout()

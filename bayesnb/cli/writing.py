@@ -101,7 +101,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
     """Draw new rows from a model.
 
-    The class is drawn first, unless --label names it; then the columns are drawn given the class.
+    The columns are drawn given the class, which is random unless --label is given.
     """
     from bayesnb import draws
 
@@ -121,10 +121,9 @@ def split(
 ) -> int:
     """Split a table into rows to learn from and rows to score.
 
-    The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test.
-    Which rows are drawn depends on their content and on the seed, not on their order. Rows without a class are left
-    out. Rows of CSV files, Excel files and embedded data sets become CSV in UTF-8, with unchanged cells; rows of other
-    tables become Parquet.
+    The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test. The
+    drawn rows do not depend on the order of the rows. Rows without a class are left out. CSV files, Excel files and
+    embedded data sets become CSV in UTF-8, with unchanged cells; other tables become Parquet.
     """
     from bayesnb.data import writers
 
@@ -162,16 +161,14 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """Mask of the drawn rows: in each class, the fraction ``share`` with the smallest content hashes.
-
-    Equal rows are numbered, so that their hashes differ.
-    """
+    """Mask of the fraction ``share`` of each class with the smallest content hashes."""
     import numpy as np
     import pandas as pd
 
     key = f"{seed:016d}"[-16:]
     texts = frame.astype(object).map(str)[sorted(frame.columns, key=str)]
     cells = pd.util.hash_pandas_object(texts, index=False, hash_key=key)
+    # Equal rows are numbered, so that their hashes differ.
     copy = cells.groupby(cells.to_numpy()).cumcount()
     numbers = pd.util.hash_pandas_object(pd.DataFrame({"cells": cells, "copy": copy}), index=False, hash_key=key)
     order = np.argsort(numbers.to_numpy(), kind="stable")

@@ -1,7 +1,6 @@
 """Five small example tables, each as features and a target.
 
-Each call reads the file again, so you may change the result. Sources and licences are in the ``README.md`` of this
-folder.
+Each call returns a new frame. Sources and licences are in the ``README.md`` of this folder.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def load(name: str) -> Table:
     Returns
     -------
     X : pandas.DataFrame
-        The features. Only an empty cell of the file is a missing value.
+        The features; only empty cells are missing values.
     y : pandas.Series
         The target, named after its column.
 
@@ -93,7 +92,7 @@ def play_tennis() -> Table:
 
 
 def buys_computer() -> Table:
-    """Fourteen customers of a shop, and whether they bought a computer.
+    """Fourteen customers of a shop, and whether each bought a computer.
 
     Shape (14, 4): ``age`` (youth, middle_aged, senior), ``income`` (low, medium, high),
     ``student`` (yes, no), ``credit_rating`` (fair, excellent). Target ``buys_computer`` (9 yes,
@@ -122,8 +121,8 @@ def posts() -> Table:
 def heights() -> Table:
     """Made-up heights and weights of forty people; they are not measurements.
 
-    Shape (40, 2): ``height_cm`` (centimetres), ``weight_kg`` (kilograms). Target ``gender``
-    (20 female, 20 male). Source: invented for this package; the classes overlap.
+    Shape (40, 2): ``height_cm`` (centimetres), ``weight_kg`` (kilograms). Target ``gender`` (20 female, 20 male).
+    Source: invented for this package.
 
     >>> X, y = heights()
     >>> X.shape

@@ -1,7 +1,4 @@
-"""Check that a model file is consistent, and that some table of rows could produce its statistics.
-
-Values that follow from other values are computed again and compared.
-"""
+"""Check that a model file is consistent, and that some table could produce the statistics."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def require(holds: Any, said: str) -> None:
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise an error if a feature is inconsistent, or uses a column that the schema does not have."""
+    """Raise an error if a feature is inconsistent, or reads a column outside the schema."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
     sound = sound and isinstance(schema.families, ByType) and isinstance(schema.readings, dict)
@@ -115,7 +112,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Raise an error unless the sampled features, and no others, have draws of their parameters."""
+    """Raise an error unless exactly the sampled features have parameter draws."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():

@@ -1,7 +1,6 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored beside the JSON, each under its path in the JSON. Only classes in a fixed list are decoded:
-names in a document are never imported or called.
+Arrays of numbers are stored beside the JSON, by their paths in the JSON. Only classes in a fixed list are decoded.
 """
 
 from __future__ import annotations
@@ -136,8 +135,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        For anything that :func:`encode` does not write, such as unlisted classes or an array used twice, and for text
-        arrays that need far more memory than the file.
+        For anything that :func:`encode` does not write, such as unlisted classes, and for text arrays that need far
+        more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)
@@ -203,7 +202,7 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """An array of texts or other values; ``ValueError`` if a type such as "<U33000000" takes too much memory."""
+        """An array of texts or other values; ``ValueError`` if a type such as "<U33000000" needs too much memory."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")

@@ -1,7 +1,6 @@
 """The bytes of a model file: safetensors whose metadata hold a JSON document and a digest.
 
-Safetensors refuses files that are cut short, too long or inconsistent. The digest of the document and all arrays
-detects damage, but not forgery, because anyone can compute it.
+The digest of the document and all arrays detects damage, but not forgery.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The content of a model file.
 
-Nothing in a file is executed. All content is checked. Numbers must be finite. The statistics must be possible for some
-table of rows.
+Nothing in a file is executed, and all content is checked.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "vers
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
     """Write a model file completely or not at all, and return its content hash.
 
-    ``replacing`` is the content hash of the file to replace. Other writers wait until the replacement is done.
+    ``replacing`` is the content hash of the file to replace.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lock a path against other writers; the system releases the lock if its holder dies."""
+    """Lock a path against other writers."""
     from filelock import FileLock
 
     beside = path.with_name(f".{path.name}.lock")
@@ -196,7 +195,7 @@ def _read(file: BinaryIO, name: Any) -> Contents:
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
-    """Describe what a model file holds, without fitting an estimator.
+    """Describe the contents of a model file.
 
     Returns
     -------

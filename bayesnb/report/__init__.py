@@ -1,4 +1,4 @@
-"""A report of a fitted model as one page: what was learned, how good it is, and which rows are uncertain.
+"""A report of a fitted model as one page.
 
 ``page`` chooses the sections. ``scores`` and ``questions`` build the sections from ``parts``, and ``writer`` renders
 the page.

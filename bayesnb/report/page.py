@@ -94,7 +94,7 @@ def report(
     rows : int, or None for all
         Largest number of rows to score. The rows are drawn at random.
     remarks : sequence of str
-        Sentences about the table that are listed first among the findings.
+        Sentences about the table, which become the first findings.
     form : {"python", "command"}
         Whether recommendations are written as Python code or as command-line options.
 

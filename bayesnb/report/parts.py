@@ -1,4 +1,4 @@
-"""The parts of a page or a screen (sections, paragraphs, lists, tables, pictures), and the format of numbers."""
+"""The parts of a page or a screen, such as sections and tables, and the format of numbers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars in the last column of a table, one per row, each with an interval. A row without a bar has the size NaN.
+    """Bars in the last column of a table, one per row, each with an interval; NaN means no bar.
 
-    Bars to the right favour the class ``label``; bars to the left favour the class ``against``.
+    Bars to the right favour the class ``label``; bars to the left favour ``against``.
     """
 
     sizes: Array
@@ -43,8 +43,8 @@ class Bars:
 class TablePart:
     """A table with row headings in its index.
 
-    A ``folded`` table is shown on demand in HTML. With ``bars``, the last row is the total of the other rows. A ``cut``
-    table lacks rows or columns.
+    A ``folded`` table is collapsed in HTML. With ``bars``, the last row is the total of the other rows. A ``cut`` table
+    lacks rows or columns.
     """
 
     frame: pd.DataFrame
@@ -65,7 +65,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class FindingList:
-    """Sentences, each with the title of the section that details it, or None."""
+    """Sentences, each with the title of a section that gives details, or None."""
 
     items: Sequence[tuple[Sentence, str | None]]
 
@@ -78,8 +78,8 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content. Each string in ``parts`` is a paragraph. ``lead`` is the first sentence, which states
-    the answer. ``finding`` is a sentence for the list of findings. A ``folded`` section is shown on demand in HTML.
+    """A heading and its content. Each string in ``parts`` is a paragraph. ``lead`` is the first sentence. ``finding``
+    is a sentence for the list of findings. A ``folded`` section is collapsed in HTML.
     """
 
     title: str
@@ -176,16 +176,16 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The readable name of an answer's column, such as "log Bayes factor"; names given by users do not change."""
+    """The readable name of a column of an answer, such as "log Bayes factor"."""
     own = name in ("log_odds", "log_e", "log_largest") or any(name in each.columns for each in QUESTIONS.values())
     return name.replace("_", " ").replace("bayes", "Bayes") if own else str(name)
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Format a table for people: each number and its interval or standard error are written into one cell.
+    """Format a table for people, with each number and its interval or standard error in one cell.
 
-    ``lower`` and ``upper`` are the interval of ``median`` if present, otherwise of the preceding column. A column
-    ``se`` or ``x_se`` is the standard error of the preceding column.
+    The columns ``lower`` and ``upper`` are the interval of the column ``median`` or, without ``median``, of the
+    preceding column. A column ``se`` or ``x_se`` is the standard error of the preceding column.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

@@ -109,7 +109,7 @@ class Asking:
 
     @cached_property
     def advice(self) -> str | None:
-        """The dependence that the audit recommends, unless the model already has this dependence."""
+        """The dependence that the audit recommends; ``None`` if the model has a dependence."""
         with contextlib.suppress(ValueError):
             return self.answer("independence").advice if self.model.dependence is None else None
         return None
@@ -139,7 +139,7 @@ class Asking:
         return replace(made, lead=judged, finding=judged)
 
     def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> Section:
-        """A section about the uncertainty of rows, and the contributions to the most uncertain predictions."""
+        """A section about the uncertainty of rows and the most uncertain predictions."""
         log_proba = self.model.predict_log_proba(self.X)
         order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
         chosen = np.sort(order[:CANDIDATES])
@@ -188,7 +188,7 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """A section for an answer: a sentence, a picture, the first ``top`` rows of the table, and a legend."""
+    """A section for an answer: a sentence, a picture, the first ``top`` table rows, and a legend."""
     shown = question.shown or Shown("", finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
@@ -212,12 +212,12 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """An answer as a table. An array becomes one column, which is named after the question."""
+    """An answer as a table; an array becomes a column named after the question."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first rows and columns of a table. The caption mentions what is omitted."""
+    """The first rows and columns of a table, with a caption about the rest."""
     shown = zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True)
     cut = " and ".join(f"the first {most:,} of {size:,} {what}" for size, most, what in shown if size > most)
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut))
@@ -227,7 +227,7 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """The contributions to one row's log-odds (largest first), a legend, and notes on unusual values."""
+    """The contributions to the log-odds of one row, a legend, and notes on unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
@@ -263,9 +263,9 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with a class's probability and interval and, if different, the predicted class.
+    """A sentence with the probability and interval of ``label`` and, if different, the predicted class.
 
-    A probability outside its interval is printed with the median.
+    A probability outside the interval is printed with the median.
     """
     best = classes[proba.argmax()]
     shown = best if label is None else label
@@ -285,7 +285,7 @@ def _named(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort the contributions, the largest first; sum the smallest in one row, and put the total last."""
+    """Put the largest contributions first, the sum of the smallest contributions below, and the total last."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

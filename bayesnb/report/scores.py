@@ -1,4 +1,4 @@
-"""The sections about scores: the scorecard, the comparison of estimates, calibration, and marginal likelihoods."""
+"""The sections about scores."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def estimates(compared: Comparison) -> Section:
 
 
 def four_estimates(compared: Comparison) -> Section:
-    """A short table of scores by estimate and dependence, and the regret of a plug-in."""
+    """A short table of scores by estimate and dependence, with the regret of each plug-in."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {

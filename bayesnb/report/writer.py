@@ -1,4 +1,4 @@
-"""Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
+"""Render a page as one HTML file, without scripts or requests, or as Markdown.
 
 Jinja2 escapes every text that is inserted into HTML.
 """
@@ -35,9 +35,9 @@ PHONE = 46
 
 
 def page_as(title: str, about: str, sections: Sequence[Section], format: str, form: Form = "python") -> str:
-    """Write a page as "html" or "md". The HTML's security policy blocks scripts and requests.
+    """Write a page as "html" or "md".
 
-    ``about`` is the summary in one sentence.
+    ``about`` is a summary in one sentence.
 
     With ``form="python"``, recommendations are Python code; with "command", command-line options.
     """

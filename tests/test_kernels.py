@@ -105,7 +105,8 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     ],
 )
 def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
-    family, X, y, weight = table(kind, classes, ROWS.get(kind, 500))
+    # Some loops take four rows at a time, so the last rows of an odd number are a case of their own.
+    family, X, y, weight = table(kind, classes, ROWS.get(kind, 500) - 1)
     answers = []
     for compiled in (False, True):
         monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)

@@ -272,7 +272,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
         starts, wide = _side_by_side(table)
         found = np.empty((len(wide), len(codes), n_classes))
-        list(blocks.each(lambda cut: _gather(read(codes[cut]), starts, wide, cut.start, found), parts))
+        form = _gather_two if n_classes == 2 else _gather
+        list(blocks.each(lambda cut: form(read(codes[cut]), starts, wide, cut.start, found), parts))
         return found.reshape(*lead, len(codes), n_classes)
     total, codes = np.zeros((*lead, len(codes), n_classes)), read(codes)
     for column in range(table.shape[-1]):
@@ -284,9 +285,19 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 def _in_fours(x: Array) -> Array:
     """Join every four columns of bytes (0 or 1) into a number from 0 to 15."""
-    cells = blocks.contiguous(np.pad(x, ((0, 0), (0, -x.shape[1] % 4))) if x.shape[1] % 4 else x)
+    cells = blocks.contiguous(np.pad(x, ((0, 0), (0, -x.shape[1] % 4))) if x.shape[1] % 4 else x).view("<u4")
     # The product has byte k of a number in its bit 24 + k.
-    return (cells.view("<u4") * np.uint32(0x01020408) >> 24).astype(np.uint8)
+    if not blocks.worthwhile(cells.size):
+        return (cells * np.uint32(0x01020408) >> 24).astype(np.uint8)
+    found = np.empty(cells.shape, np.uint8)
+    _join_fours(cells.ravel(), found.ravel())
+    return found
+
+
+@loop
+def _join_fours(cells: Array, found: Array) -> None:
+    for i in range(len(cells)):
+        found[i] = np.uint8(cells[i] * np.uint32(0x01020408) >> np.uint32(24))
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
@@ -339,6 +350,25 @@ def _gather(codes: Array, starts: Array, tables: Array, start: int, found: Array
                     a3, b3 = a3 + table[a, s], b3 + table[b, s]
                 total[i, p], total[i, q], total[i, r], total[i, s] = a0, a1, a2, a3
                 total[k, p], total[k, q], total[k, r], total[k, s] = b0, b1, b2, b3
+
+
+@loop
+def _gather_two(codes: Array, starts: Array, tables: Array, start: int, found: Array) -> None:
+    # The same as :func:`_gather` for two classes, with sums of four rows that do not wait for each other.
+    last = len(codes) - 1
+    for table, total in zip(tables, found[:, start : start + len(codes)]):  # noqa: B905
+        for i in range(0, len(codes), 4):
+            k, m, n = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = 0.0
+            for j in range(codes.shape[1]):
+                a, b = np.uintp(starts[j] + codes[i, j] + 1), np.uintp(starts[j] + codes[k, j] + 1)
+                c, d = np.uintp(starts[j] + codes[m, j] + 1), np.uintp(starts[j] + codes[n, j] + 1)
+                a0, a1 = a0 + table[a, 0], a1 + table[a, 1]
+                b0, b1 = b0 + table[b, 0], b1 + table[b, 1]
+                c0, c1 = c0 + table[c, 0], c1 + table[c, 1]
+                d0, d1 = d0 + table[d, 0], d1 + table[d, 1]
+            total[i, 0], total[i, 1], total[k, 0], total[k, 1] = a0, a1, b0, b1
+            total[m, 0], total[m, 1], total[n, 0], total[n, 1] = c0, c1, d0, d1
 
 
 @loop

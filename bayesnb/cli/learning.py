@@ -120,10 +120,10 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    Without a dependence, the result is as if the model had learned all rows from the start. A dependence keeps its
-    learned exponents, cells and weights of models. The old file stays until the new file is complete. If another
-    process changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin, such a
-    change is an error, and nothing is written.
+    Without a dependence, the result is as if the model had learned all rows from the start. The exponents, cells and
+    model weights of a dependence stay unchanged. The old file stays until the new file is complete. If another process
+    changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin, such a change is
+    an error, and nothing is written.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -132,8 +132,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    Without a dependence, the result is as if the model had never learned the rows. A dependence keeps the exponents,
-    cells and model weights that were learned with the rows.
+    Without a dependence, the result is as if the model had never learned the rows. The exponents, cells and model
+    weights of a dependence stay unchanged, although the removed rows influenced them.
     """
     return _changed("without_rows", model, rows, **given)
 

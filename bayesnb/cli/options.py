@@ -84,7 +84,7 @@ def given(name: str) -> bool:
 
 
 def refuse(names: Iterable[str], reason: str) -> None:
-    """Raise ``click.UsageError`` if the user gave one of these options, which would have no effect."""
+    """Raise ``click.UsageError`` if the user gave one of the options ``names``."""
     context, refused = click.get_current_context(silent=True), {*names}
     for param in (param for param in context.command.params if param.name in refused) if context else ():
         FLAGS.set((FLAGS.get() or frozenset()) - {*param.opts})
@@ -175,7 +175,7 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter, as the first function or class in ``sources`` with this parameter defines it."""
+    """The option for a parameter, defined by the first function or class in ``sources`` that has the parameter."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]

@@ -34,15 +34,16 @@ class Settings:
     weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
-        How dependence between columns given the class is modelled: not at all ("none"), as in the textbooks; with one
-        exponent for all columns ("tempered"); with one exponent per column ("weighted"); or also with terms of pairs
-        ("pairwise"). "auto" averages, with weights from held-out rows, "none", "weighted", "pairwise" (with terms of
-        near rows and random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows
-        out, so that the model file holds counts but no rows. The default is "auto", or "none" with ``--columns grow``,
-        ``--unknown`` or a plug-in ``--estimate``.
+        Model of the dependence between columns given the class. "none" is naive Bayes as in the textbooks. "tempered"
+        has one exponent for all columns, "weighted" one per column, and "pairwise" also terms of pairs. "auto" averages
+        several models with weights from held-out rows: "none", "weighted", "pairwise" (with terms of near rows and
+        random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows out, so that
+        the model file holds counts but no rows. "forests" averages over all forests (graphs without cycles) of links
+        between columns. The default is "auto", or "none" with ``--columns grow``, ``--unknown`` or a plug-in
+        ``--estimate``.
     unknown : str, optional
-        Name of one more class, which stands for all classes without rows, optionally with its probability (LABEL=P).
-        Models with ``unknown`` have no ``dependence``.
+        Name of one more class, for all classes without rows, optionally with its probability (LABEL=P). Models with
+        ``unknown`` have no ``dependence``.
 
     Notes
     -----

@@ -109,7 +109,7 @@ def message_of(error: BaseException) -> str:
 
 
 def require_text(arguments: list[str]) -> None:
-    """Raise an error for arguments that are not UTF-8, such as some file names."""
+    """Raise an error for arguments that are not text in the encoding of the system, such as some file names."""
     for argument in arguments:
         try:
             argument.encode()

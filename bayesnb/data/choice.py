@@ -191,7 +191,8 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Replace weights above 1 by 1: leave-one-out leaves out one copy of a row."""
+    """Replace weights above 1 by 1."""
+    # Leave-one-out leaves out one copy of a row.
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 

@@ -34,7 +34,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is whether the categories of a categorical column are its levels, even without rows.
+    If ``declares`` is true, every category is a level, even a category without rows.
     """
 
     name: Any
@@ -183,7 +183,7 @@ class Column:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def ordinary(self) -> Array:
-        """Return the numbers; raise ``ValueError`` if one is infinite, or too large or too small to square."""
+        """The numbers, checked by :func:`require_ordinary`."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
@@ -213,7 +213,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """The remark that all texts but ``odd`` are numbers or dates (``what``)."""
+    """The remark that all texts except ``odd`` are numbers or dates (``what``)."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     return Message(
         "{what} except {shown}, so all are read as levels: {mend}, or {na}",
@@ -356,4 +356,4 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing. As scikit-learn expects, this is a ``TypeError``."""
+    """A cell is neither a string nor a number nor missing; a ``TypeError``, as scikit-learn expects."""

@@ -143,7 +143,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
 
 
 def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False) -> list[CsvLayout]:
-    """Choose one type for each column, the same in all files."""
+    """Choose one type per column for all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):

@@ -101,7 +101,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers the feature accepts."""
+        """Whether the first rows decided which numbers are possible."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -114,7 +114,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique column names; only the name of the text column for a bag of words read from text."""
+        """Unique column names. A bag of words read from text has one name, that of the text column."""
         return self.columns if self.text is None else self.source
 
     @property

@@ -50,7 +50,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a cell that the column's family cannot read. The error names the part of the table.
+        For a cell that the column's family cannot read. The message names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
@@ -135,7 +135,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame; ``first``, called with the first frame, may return another ``ask``."""
+    """Yield ``ask(frame)`` for each frame; ``first``, if given, makes ``ask`` from the first frame."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)

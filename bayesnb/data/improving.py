@@ -115,7 +115,7 @@ def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[
 
 
 def _evidence(x: Array, labels: Labels) -> float:
-    """Log evidence of the labels given a column cut into intervals, in nats, under uniform priors."""
+    """Log evidence, in nats, of the labels given the intervals of a column, under uniform priors."""
     # Missing values form one more cell.
     known = ~np.isnan(x)
     edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
@@ -210,7 +210,7 @@ def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether bags of words alone predict the class better than levels alone and than class frequencies."""
+    """Whether the words of a column predict the class better than the levels and the class frequencies."""
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.
     held, known = _labelled(held, labels)

@@ -99,7 +99,7 @@ class Source(os.PathLike):
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """The names of other sheets that have this text in a cell of the first 100 rows."""
+        """The names of other sheets with the text ``column`` in a cell of the first 100 rows."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -377,7 +377,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files into one dataset; folders named k=v add a column k with the value v."""
+    """Join files into one dataset; a folder named k=v adds a column k with the value v."""
     import pyarrow as pa
     import pyarrow.dataset
 

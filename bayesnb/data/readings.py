@@ -89,7 +89,7 @@ class Reading(ABC):
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
-        """What the texts leave undecided, such as "the decimal mark", or ""."""
+        """The setting that the texts leave ambiguous, such as "the decimal mark"; otherwise ""."""
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
@@ -947,7 +947,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The only reading that fits all texts except up to three, and these texts."""
+    """The only reading that fits all texts but at most three, and the texts that do not fit."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]

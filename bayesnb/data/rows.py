@@ -142,7 +142,7 @@ class TrainingRows:
 
 
 def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if the index of labels or weights is a reordering of the index of the table."""
+    """Warn if the labels or weights have the index of the table in another order."""
     if not isinstance(X, pd.DataFrame):
         return
     for name, values in beside.items():
@@ -187,7 +187,7 @@ def table_of(X: Any, schema: Schema) -> Table:
     Warns
     -----
     UserWarning
-        If only the table or only the schema has column names, so that columns are read by position.
+        If only the table or only the schema has column names; the columns are then read by position.
 
     Raises
     ------

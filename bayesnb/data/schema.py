@@ -157,7 +157,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Each feature that may read cells as missing, with the known levels of its columns."""
+        """Each feature that reads unseen levels or impossible numbers as missing, and the known levels."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}

@@ -140,7 +140,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy with ``edges`` chosen from the values of one column. An edge belongs to its upper interval."""
+        """A copy with ``edges`` from the values of one column. Each interval contains its lower edge."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))

@@ -34,7 +34,7 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The summary of some rows; ``a + b`` is the summary of the rows of a and b."""
+    """The summary of some rows; the sum of two summaries is the summary of all their rows."""
 
     schema: Schema
     statistics: Statistics

@@ -42,7 +42,7 @@ class Target:
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None,
         name: Any = None,
     ) -> Target:  # fmt: skip
-        """Make labels from the distinct values and each row's code; the value ``unlabelled`` means "no label".
+        """Make labels from the distinct values and the code of each row; the value ``unlabelled`` means "no label".
 
         Raises
         ------

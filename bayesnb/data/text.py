@@ -21,7 +21,7 @@ from bayesnb.wording import require_choice, warn
 
 @cache
 def marks() -> str:
-    """Unicode's combining marks (category M), for use within [] of a regular expression."""
+    """Unicode's combining marks (category M), for the brackets of a regular expression."""
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
     first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))

@@ -134,7 +134,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
 
 
 def warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that are read as missing, because of ``marks``, the values of ``--na``."""
+    """Warn of numbers that are read as missing because of ``marks``, the values of ``--na``."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]

@@ -44,7 +44,7 @@ class TablePart:
     """A table with row headings in its index.
 
     A ``folded`` table is collapsed in HTML. With ``bars``, the last row is the total of the other rows. A ``cut`` table
-    lacks rows or columns.
+    shows only the first rows or columns.
     """
 
     frame: pd.DataFrame

@@ -198,7 +198,7 @@ def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: fl
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
-    """What each value of a row adds to the log-odds of naive Bayes. ``row`` is the number of a held-out row."""
+    """What each value of a row adds to the log-odds of naive Bayes; ``row`` is the number of a held-out row."""
     proba = clf.predict_proba(frame)[0]
     predicted = clf.classes_[proba.argmax()]
     wrong = truth is not None and truth != predicted and truth in clf.classes_

@@ -189,7 +189,7 @@ class Questions(click.Group):
 
 
 def asked() -> Mapping[str, Question]:
-    """{name: question} of the questions that require only ``X``, or ``X`` and ``y``."""
+    """The questions that require only ``X``, or ``X`` and ``y``, by name."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 

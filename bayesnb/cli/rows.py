@@ -1,4 +1,4 @@
-"""Read or fit the models, and read the rows, that the command line names."""
+"""Read or fit models, and read rows, as the command line specifies."""
 
 from __future__ import annotations
 

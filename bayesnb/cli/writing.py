@@ -161,7 +161,7 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """Mask of the fraction ``share`` of each class with the smallest content hashes."""
+    """Mask of the rows with the smallest content hashes, the fraction ``share`` of each class."""
     import numpy as np
     import pandas as pd
 

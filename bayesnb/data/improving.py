@@ -165,7 +165,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The levels of a column of whole numbers in order, if an Ordinal predicts the class best; otherwise ``None``."""
+    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``."""
     held, known = _labelled(held, labels)
     if known is None:
         return None

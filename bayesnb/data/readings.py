@@ -436,7 +436,7 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are local times: in the zone of a text cell, otherwise in ``zone`` (by default, the zone of
+    Month, weekday and hour are computed in the time zone of a text cell, otherwise in ``zone`` (by default, the zone of
     the first learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples

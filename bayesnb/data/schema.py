@@ -65,7 +65,8 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, or the default of the column's type.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. Given ``readings`` have already been applied.
+        The settings are as in :class:`bayesnb.BayesianNB`. ``readings``, if given, must already be applied to
+        ``table``.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -88,7 +89,7 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def missing(self, data: Data) -> dict[Any, Array]:
-        """For each feature except bags of words, whether cells are missing, (row, column)."""
+        """Mask of the missing cells, (row, column), of each feature except bags of words."""
         # A table cell such as "<0.5" is not missing, although it has no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
@@ -236,7 +237,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """{column: (feature that flags its missing cells, position in this feature)}."""
+        """{column: (the feature that flags missing cells, the position of the column in the feature)}."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:

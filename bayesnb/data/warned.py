@@ -289,7 +289,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
 
 
 class NumbersAsLevelsWarning(TableRemark):
-    """A column holds numbers or dates, and other text, so every number or date is read as a level.
+    """A column of numbers or dates also holds other text, so every number or date is read as a level.
 
     To silence the warning, specify the column, as ``features={column: Categorical()}``.
 

@@ -61,7 +61,7 @@ class Opened:
 
     @property
     def own_target(self) -> str | None:
-        """The class column of an embedded data set, or of a folder with one subfolder per class; otherwise None."""
+        """The class column of an embedded data set or of a folder with one subfolder per class; otherwise ``None``."""
         from bayesnb.data.folders import CLASS
 
         if self.file is None:

@@ -126,7 +126,7 @@ def _evidence(x: Array, labels: Labels) -> float:
 
 
 def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
-    """Arrays (row, class) of log p(row, class | other rows) under Gaussians, and of log p(class | other rows)."""
+    """Leave-one-out log p(row, class) under Gaussians, and leave-one-out log p(class), as arrays (row, class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
     posterior = _learned(schema, data, labels)
@@ -182,7 +182,7 @@ WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """Gain of each family over a Gaussian in log score of the class given the column, in nats.
+    """Log score, in nats, of the class given the column under each family, minus the log score under a Gaussian.
 
     Gains between -3 and 3 nats are rounded to 0.
     """

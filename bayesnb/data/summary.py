@@ -197,7 +197,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in both summaries; ``ValueError`` if no family fits the values."""
+    """Give each column the same family in two summaries or models; ``ValueError`` if no family fits the values."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

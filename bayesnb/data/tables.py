@@ -143,7 +143,7 @@ class Table:
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The distinct integers in each column of a large integer array; ``None`` for other tables."""
+        """The distinct integers in each column of a large array of integers; ``None`` for other tables."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if self.source.size < COMPILED_FROM:

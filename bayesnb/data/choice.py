@@ -131,7 +131,7 @@ def chosen(
     others_read = replace(schema, features={n: f for n, f in schema.features.items() if n not in columns})
     others_read, data = others_read.read(table, learn=True) if others_read.features else (others_read, {})
     model = others_read.model(label)
-    total = model.posterior(model.statistics(data, labels, classes.tolist())).log_left_out(data, _once(labels))
+    total = model.posterior(model.statistics(data, labels, classes.tolist())).log_left_out(data, labels.once())
     best = {column: _by_evidence(column, of, columns[column]) for column, of in tried.items()}
     total = total + sum(tried[column][name].terms for column, name in best.items())
     for_class = {column: of for column, of in tried.items() if columns[column].by == "class"}
@@ -176,7 +176,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             s = own.statistic(x[:, None], labels)
             prior = own.priors(s, named)
             believed = own.update(prior, s)
-            terms = own.left_out_of_all(believed, s, x[:, None], _once(labels))
+            terms = own.left_out_of_all(believed, s, x[:, None], labels.once())
             # Cells placed by the column depend on the rows, and a probability at 0 is not comparable with a density.
             compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
@@ -188,12 +188,6 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             "none of {names} can read column {column!r}; add {cure}", names=names, column=column, cure=cure
         )
     return found
-
-
-def _once(labels: Labels) -> Labels:
-    """Replace weights above 1 by 1."""
-    # Leave-one-out leaves out one copy of a row.
-    return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:

@@ -22,7 +22,6 @@ from bayesnb.kernels.blocks import one_thread_each, slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
-from bayesnb.priors import Dirichlet
 from bayesnb.progress import counted
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure
@@ -166,7 +165,7 @@ class Dependence:
         """Leave-one-out log p(class | row), with and without the influence of the row on the exponents.
 
         Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
-        without the row; and the class of each row. ``change`` is :func:`change_of_prior`.
+        without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.
         """
         held, without, codes = [], [], []
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -289,9 +288,9 @@ def rows_left_out(
     trees: bool = True,
 ) -> Callable[[Any], Rows]:  # fmt: skip
     """Return a function that takes positions of rows and returns :class:`Rows` with leave-one-out terms."""
-    # A weight is a number of observations; leaving out removes at most one observation.
-    left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-    prior = learned_under(posterior).only(()).log_left_out({}, left)
+    left = labels.once()
+    # Offsets learned under known class probabilities would restore the class frequencies of the labels.
+    prior = posterior.with_default_class_prior().only(()).log_left_out({}, left)
     silent = uninformative(posterior, data, labels.weight)
 
     def rows(which: Any) -> Rows:
@@ -305,14 +304,3 @@ def rows_left_out(
         return Rows(asked, prior[which], own.codes, labels.weight[which], alike)
 
     return rows
-
-
-def learned_under(posterior: Posterior) -> Posterior:
-    """The posterior with the default class prior; exponents and offsets are learned under this prior."""
-    # Offsets learned under known class probabilities would restore the class frequencies of the labels.
-    return posterior.with_class_prior(Dirichlet())
-
-
-def change_of_prior(posterior: Posterior) -> Array:
-    """The log class probabilities of the posterior minus those of the default class prior, (class,)."""
-    return posterior.log_label - learned_under(posterior).log_label

@@ -10,7 +10,7 @@ import numpy as np
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
-from bayesnb.dependence.learned import Dependence, change_of_prior, learned_under, rows_left_out
+from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
@@ -121,7 +121,7 @@ class _Learning:
             held_out = drawn.held_out(each)
             exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
             predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
-            if predicted is not None and (change := change_of_prior(self.posterior)).any():
+            if predicted is not None and (change := self.posterior.change_of_prior()).any():
                 predicted = normalize(predicted + change)
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
@@ -181,7 +181,7 @@ class _Learning:
 
         In each fold, everything except the trees is learned again from the other folds.
         """
-        posterior, order, few = learned_under(self.posterior), self.order, replace(self.spec, trees=0)
+        posterior, order, few = self.posterior.with_default_class_prior(), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
         place = np.argsort(self.labels.codes[some], kind="stable")
         some, weight, turn = some[place], weight[place], turn[place]
@@ -210,7 +210,7 @@ class _Learning:
         for k in counted("weighing members by held-out rows", range(folds), "folds"):
             predict(k)
         if self.terms.statistics.cells.trees:
-            left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
+            left = labels.once()
             grid = self.terms.statistics.cells.grid
             term = self.terms.trees.term(grid.ranks(grid.codes(data, len(labels))), left)
             log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)

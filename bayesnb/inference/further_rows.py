@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.dependence.learned import change_of_prior
 from bayesnb.families.family import Family
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
@@ -243,7 +242,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
         rows = dependence.rows(believed.posterior, data, labels)
-        change = change_of_prior(believed.posterior)
+        change = believed.posterior.change_of_prior()
         held, without, codes = dependence.left_out_of_exponents(rows, labels.n, change)
         true = log(np.eye(held.shape[1]))[codes]
         some, _ = dependence.drawn(believed.posterior, data, labels)

@@ -276,7 +276,7 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     # learned from the same rows.
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
-    left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
+    left, alone = labels.once(), posterior.only(())
     drawn, own = Order.under(posterior.model, data, labels).drawn(labels, SAMPLE, 0)
     some, times = np.arange(len(labels))[drawn], own.weight
     total, sums = 0.0, np.zeros((4, many))

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import TrainingRows, few_rows
-from bayesnb.dependence.learned import change_of_prior
 from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.contributions import PRIOR
@@ -139,7 +138,7 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
         log_proba, by = dependence.held_out, {"folds": FOLDS}
     else:
         asked = dependence.some_rows(classifier.posterior, data, labels)
-        log_proba = dependence.left_out_of_exponents(asked, labels.n, change_of_prior(classifier.posterior))[1]
+        log_proba = dependence.left_out_of_exponents(asked, labels.n, classifier.posterior.change_of_prior())[1]
     shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
     losses = (-own(each, labels.codes) for each in (log_proba, shares))
     right = log_proba.argmax(axis=1) == labels.codes

@@ -410,6 +410,14 @@ class Posterior:
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
+    def with_default_class_prior(self) -> Posterior:
+        """A copy with the default class prior."""
+        return self.with_class_prior(Dirichlet())
+
+    def change_of_prior(self) -> Array:
+        """The log class probabilities minus those under the default class prior, (class,)."""
+        return self.log_label - self.with_default_class_prior().log_label
+
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
         answers = {}
         for name, family in self.model.features.items():

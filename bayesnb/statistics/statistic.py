@@ -122,6 +122,11 @@ class Labels:
     def __getitem__(self, rows: Any) -> Labels:
         return Labels(self.codes[rows], self.weight[rows], self.n)
 
+    def once(self) -> Labels:
+        """Replace weights above 1 by 1."""
+        # Leave-one-out leaves out one copy of a row.
+        return Labels(self.codes, np.minimum(self.weight, 1.0), self.n)
+
     @property
     def unweighted(self) -> bool:
         return bool((self.weight == 1).all())

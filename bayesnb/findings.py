@@ -23,6 +23,7 @@ from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.warned import IN_CLASS, log_chance_of_equal_rows, looks_like_identifier, named_as_key, spelled_apart
+from bayesnb.families.compound import Hurdle
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
 if TYPE_CHECKING:
@@ -737,26 +738,30 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
     if whole and 2 < k <= 40 and (few or counted):
         scale = ["Ordinal"] if few and high - low == k - 1 else []
-        families = [*(improving.COUNTED if counted else ()), "Categorical", *scale]
         # With enough rows, a categorical family fits counts and codes alike.
-        gains = improving.gains_of(held, labels, families)
-        kinds = {"counts": max(improving.COUNTED, key=lambda family: gains[family])} if counted else {}
-        kinds |= {kind: family for kind, family in OTHER_KINDS.items() if family in families}
+        gains = improving.gains_of(held, labels, counted, ["Categorical", *scale])
+        kinds = {kind: family for kind, family in OTHER_KINDS.items() if family in gains.over_gaussian}
+        kinds = ({"counts": gains.counted} if counted else {}) | kinds
+        best = sorted(kinds, key=lambda kind: (-gains.over_gaussian[kinds[kind]], few and kind != "codes"))
+        family = kinds[best[0]]
+        gain = gains.over_gaussian[family]
+        # A categorical family ignores the order of levels, which matters more if there are many levels.
+        if gains.compared and (gain < 0 or (gain == 0 and k > 5)):
+            return
         cures = {kind: Cure("features", family, name) for kind, family in kinds.items()}
         text = "whole numbers from {low:g} to {high:g}" if counted else "{k} different whole numbers"
         text += "".join(f". If they are {kind}: {{{kind}}}" for kind in kinds)
-        best = sorted(kinds, key=lambda kind: (-gains[kinds[kind]], few and kind != "codes"))
-        gain = gains[kinds[best[0]]]
-        # A categorical family ignores the order of levels, which matters more if there are many levels.
-        asks = gain < 0 or (gain == 0 and k > 5 and labels is not None)
-        if not asks:
+        asks = gain == 0 and k > 5 and labels is not None
+        if gain > 0 and family not in gains.informative:
+            text += f". They predict better as {best[0]} than as a number, but {NEITHER}"
+            asks = family not in gains.harmless
+        elif not asks:
             text += f". {'They predict best as' if gain > 0 else 'Recommended unless you know better:'} {best[0]}"
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
-    elif whole and 0 <= low <= 3 and k > 10 and (family := improving.better_counted(held, labels)):
-        said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
-        yield Remark.of_family(name, family, said, low=low, high=high)
-    elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > 2):
+    elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):
+        yield found
+    elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > 2) and not improving.worse(Hurdle(), held, labels):
         said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * whole
         yield Remark.of_family(name, "Hurdle", said, share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > 2:
@@ -770,6 +775,24 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
         spelled = Spelled(f"families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
         yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
+
+
+NEITHER = "neither predicts better than the class frequencies"
+
+
+def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark | None:
+    gains = improving.gains_of(held, labels, True)
+    family = gains.counted
+    if gains.over_gaussian[family] <= 0 or family not in {*gains.informative, *gains.harmless}:
+        return None
+    said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
+    if "Hurdle" in family:
+        said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * (family == "Hurdle")
+    elif "Binned" in family:
+        said = "whole numbers from {low:g} to {high:g}, which predict better as intervals: {cure}"
+    said += "" if family in gains.informative else f". It predicts better than a Gaussian, but {NEITHER}"
+    share = _percent(float((held == 0).mean()))
+    return Remark.of_family(name, family, said, low=held.min(), high=held.max(), share=share)
 
 
 def _apart(held: pd.Series) -> str:

@@ -276,7 +276,7 @@ def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
     assert load("table.bayesnb").tables()["recommend"].shape == (2, 11)
     assert "ordered answers" not in run("inspect", "table.csv", "--target", "y", *shlex.split(advised))[1]
     for some, target in ((table, None), (scale(rng, 600, polar=False), "y")):
-        said = str(examine(some, target, 600)[0].said)
+        said = " ".join(str(remark.said) for remark in examine(some, target, 600))
         assert "best as ordered answers" not in said
 
 

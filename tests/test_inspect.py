@@ -343,7 +343,7 @@ def answered():
         "gaps": (["k.A.", *map(str, rng.normal(0, 1, 239))], "so all cells are read as levels", "categorical"),
         "days": ([f"2024-01-{k % 28 + 1:02d}" for k in range(239)] + ["soon"], "dates except", "categorical"),
         "spelled": (["Ja", "ja", "nein"] * 80, "levels in several spellings", "categorical"),
-        "scale": (rng.integers(0, 9, 240), "whole numbers from 0", "poisson"),
+        "scale": (rng.integers(0, 9, 240) % 5, "whole numbers from 0", "poisson"),
         "counts": (rng.geometric(0.1, 240) - 1, "", "gaussian"),
         "skewed": (rng.lognormal(0, 1.5, 240).round(4), "skewed", "gaussian"),
         "answers": (["often", "never", "always", "often"] * 60, "ordered answers", "categorical"),
@@ -425,7 +425,47 @@ def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_
     families = {name: type(spec).__name__ for name, spec in found.features.items()}
     assert families == {"weeds": "NegativeBinomial", "code": "Categorical", "amount": "LogNormal"}
     assert "which predict better as counts" in found.table.set_index("column").loc["weeds", "finding"]
-    assert {"score", "noise"} <= {*found.table["column"]}
+    # As numbers, they predict as well as in any other way.
+    assert not {"score", "noise"} & {*found.table["column"]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_numbers_with_many_zeros_get_a_family_that_predicts_better_than_no_column(seed):
+    rng = np.random.default_rng(seed)
+    n = 800
+    y = rng.choice(["a", "b"], n)
+    zero = rng.random(n) < np.where(y == "a", 0.4, 0.65)
+    table = pd.DataFrame({
+        "days": np.where(zero, 0, np.ceil(rng.lognormal(np.where(y == "a", 2.5, 2.1), 0.9))),
+        "visits": np.where(zero, 0, rng.poisson(12, n) + 1),
+    })  # fmt: skip
+    features = nb.inspect(table, y).features
+    assert set(features) == {"days", "visits"}
+    frequencies = -(pd.Series(y).value_counts(normalize=True).map(np.log)[y]).mean()
+    for name, family in features.items():
+        losses = [
+            nb.evaluate(nb.BayesianNB({name: each}), table[[name]], y)["log_loss"] for each in (family, nb.Gaussian())
+        ]
+        assert losses[0] < min(losses[1], frequencies) - 0.005
+    assert str(nb.inspect(table[::-1], y[::-1])) == str(nb.inspect(table, y))
+
+
+def test_a_column_without_use_is_not_said_to_predict_best_and_the_recommended_family_does_no_harm():
+    # Codes that have nothing to do with the class: one of them is far from the others, which misleads a Gaussian.
+    shares = {"wide": [0.14] * 7 + [0.02], "narrow": [0.125] * 8}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(["a", "b"], 400)
+        X = pd.DataFrame({name: rng.choice([*range(11, 18), 900], 400, p=p) for name, p in shares.items()})
+        X["days"] = np.where(rng.random(400) < 0.5, 0, np.ceil(rng.lognormal(2, 1, 400)))
+        found = nb.inspect(X, y)
+        said = dict(zip(found.table["column"], found.table["finding"], strict=True))
+        assert "neither predicts better than the class frequencies" in said["wide"]
+        assert "best" not in str(found)
+        with_family, without = (
+            nb.evaluate(nb.BayesianNB(features), X, y)["log_loss"] for features in (found.features, None)
+        )
+        assert with_family < without + 0.005
 
 
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():

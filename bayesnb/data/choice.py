@@ -203,10 +203,19 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
     return best
 
 
+def left_out_scores(total: Array, labels: Labels) -> Array:
+    """Per row, weight times log p(true class | row), in nats; ``total`` is log p(row, class), shape (row, class)."""
+    return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes] * labels.weight
+
+
 def left_out_score(total: Array, labels: Labels) -> float:
-    """The sum over rows of log p(true class | row), in nats; ``total`` is log p(row, class), shape (row, class)."""
-    own = log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
-    return float(own @ labels.weight)
+    """The sum of :func:`left_out_scores`, in nats."""
+    return float(left_out_scores(total, labels).sum())
+
+
+def standard_error(gains: Array) -> float:
+    """The standard error of the sum of gains, one per row."""
+    return float(np.sqrt(len(gains)) * gains.std())
 
 
 def _improved(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import Any
@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import left_out_score
+from bayesnb.data.choice import left_out_score, left_out_scores, standard_error
 from bayesnb.data.columns import Column
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes
 from bayesnb.data.text import Text
+from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Multinomial
@@ -170,43 +172,85 @@ def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] 
     if known is None:
         return None
     order = tuple(range(int(held.min()), int(held.max()) + 1))
-    others = [Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])]
-    best, gaussian, *rest = (_score_as(family, held, known) for family in (Ordinal(order=order), *others))
-    return order if best > gaussian + 3 and best > max(rest) else None
+    best = _scores_as(Ordinal(order=order), held, known)
+    rest = [
+        _scores_as(family, held, known).sum() for family in (Categorical(), *([Poisson()] if order[0] >= 0 else []))
+    ]
+    return order if _surpasses(best, held, known) and best.sum() > max(rest) else None
 
 
-COUNTED = {"Poisson": Poisson, "NegativeBinomial": NegativeBinomial}
+COUNTED = {"Poisson": Poisson(), "NegativeBinomial": NegativeBinomial()}
+"""Families of counts."""
 
-WHOLE = COUNTED | {"Categorical": Categorical, "Ordinal": Ordinal}
-"""Families of whole numbers."""
+WITH_ZEROS = {
+    ("Hurdle", "Poisson"): Hurdle(Poisson()), ("Hurdle", "NegativeBinomial"): Hurdle(NegativeBinomial()),
+    "Hurdle": Hurdle(),
+}  # fmt: skip
+"""Families of counts with zeros of their own."""
 
 
-def gains_of(held: pd.Series, labels: pd.Series | None, names: Iterable[str]) -> dict[str, float]:
-    """Log score, in nats, of the class given the column under each family, minus the log score under a Gaussian.
+LEVELS = {"Categorical": Categorical(), "Ordinal": Ordinal()}
 
-    Gains between -3 and 3 nats are rounded to 0.
+
+@dataclass(frozen=True)
+class Gains:
+    """How well a column of whole numbers alone predicts the class under each family.
+
+    ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
+    0 if it is within its error. ``informative`` has the families that are better than the class frequencies, and
+    ``harmless`` those that are no worse, if a Gaussian is worse. ``compared`` is False if there are no classes to
+    predict.
+    """
+
+    counted: Any
+    over_gaussian: Mapping[Any, float]
+    informative: Collection[Any] = ()
+    harmless: Collection[Any] = ()
+    compared: bool = True
+
+
+def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
+    """Compare a Gaussian with families of counts, if ``counted``, and with families of ``levels``.
+
+    A family that treats zeros apart is the best family of counts only if it is clearly better than the others.
     """
     held, known = _labelled(held, labels)
+    families: dict[Any, Any] = COUNTED if counted else {}
     if known is None:
-        return dict.fromkeys(names, 0.0)
-    gaussian = _score_as(Gaussian(), held, known)
-    gains = {name: _score_as(WHOLE[name](), held, known) - gaussian for name in names}
-    return {name: gain if abs(gain) > 3 else 0.0 for name, gain in gains.items()}
-
-
-def better_counted(held: pd.Series, labels: pd.Series | None) -> str | None:
-    """The best family of counts for predicting the class, if better than a Gaussian."""
-    gain, family = max((gain, family) for family, gain in gains_of(held, labels, COUNTED).items())
-    return family if gain > 0 else None
+        return Gains("Poisson", dict.fromkeys([*families, *levels], 0.0), compared=False)
+    scores = {name: _scores_as(family, held, known) for name, family in families.items()}
+    best: Any = max(scores, key=lambda name: scores[name].sum(), default="")
+    if counted and (held == 0).any() and (held > 0).any():
+        families = dict(WITH_ZEROS)
+        if not levels:
+            edges = held[held > 0].quantile([0, 0.25, 0.5, 0.75], "lower").drop_duplicates()
+            families["Binned", tuple(edges.astype(int))] = Binned(edges=tuple(edges))
+        for name, family in families.items():
+            scores[name] = _scores_as(family, held, known)
+            best = name if _ahead(scores[name], scores[best]) else best
+    scores |= {name: _scores_as(LEVELS[name], held, known) for name in levels}
+    gaussian, frequencies = _scores_as(Gaussian(), held, known), _frequencies(known)
+    clear = {name for name, one in scores.items() if _ahead(one, gaussian) or _ahead(gaussian, one)}
+    gains = {name: float((one - gaussian).sum()) if name in clear else 0.0 for name, one in scores.items()}
+    informative = {name for name, one in scores.items() if _ahead(one, frequencies)}
+    misleading = {name for name, one in scores.items() if _ahead(frequencies, one)}
+    harmless = scores.keys() - misleading if _ahead(frequencies, gaussian) else ()
+    return Gains(best, gains, informative, harmless)
 
 
 def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
     """Whether a Pólya tree predicts the class better than a Gaussian, and better than the class frequencies."""
     held, known = _labelled(held, labels)
+    return known is not None and _surpasses(_scores_as(PolyaTree(), held, known), held, known)
+
+
+def worse(family: Family, held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether a family predicts the class worse than a Gaussian or the class frequencies."""
+    held, known = _labelled(held, labels)
     if known is None:
         return False
-    frequencies = left_out_score(np.tile(np.log(known.weights()), (len(known), 1)), known)
-    return _score_as(PolyaTree(), held, known) > max(frequencies, _score_as(Gaussian(), held, known)) + 3
+    own = _scores_as(family, held, known)
+    return any(_ahead(other, own) for other in (_scores_as(Gaussian(), held, known), _frequencies(known)))
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
@@ -216,8 +260,8 @@ def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
     held, known = _labelled(held, labels)
     if known is None:
         return False
-    frequencies = left_out_score(np.tile(np.log(known.weights()), (len(known), 1)), known)
-    return _score_as(Text(), held, known) > max(frequencies, _score_as(Categorical(), held, known)) + 3
+    levels = _scores_as(Categorical(), held, known)
+    return _scores_as(Text(), held, known).sum() > max(_frequencies(known).sum(), levels.sum()) + 3
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
@@ -241,7 +285,7 @@ def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
     rounded = Rounded(unit=unit)
     if rounded.accepts.invalid(x).any() or not held.groupby(known.codes).std().min() < 1.5 * unit:
         return None
-    return unit if _score_as(rounded, held, known) > _score_as(Gaussian(), held, known) + 3 else None
+    return unit if _surpasses(_scores_as(rounded, held, known), held, known) else None
 
 
 def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | None) -> tuple[Held, Labels | None]:
@@ -250,9 +294,25 @@ def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | N
     return held[labels.notna().to_numpy()].reset_index(drop=True), few_classes(labels)
 
 
-def _score_as(family: Family | Text, held: pd.Series, labels: Labels) -> float:
+def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
+    """Whether scores are clearly better than those of a Gaussian and of the class frequencies."""
+    return _ahead(scores, _frequencies(labels)) and _ahead(scores, _scores_as(Gaussian(), held, labels))
+
+
+def _ahead(scores: Array, others: Array) -> bool:
+    """Whether the sum of scores of the rows is larger by more than three nats and more than its standard error."""
+    gains = scores - others
+    return bool(gains.sum() > max(3.0, standard_error(gains)))
+
+
+def _frequencies(labels: Labels) -> Array:
+    return left_out_scores(np.tile(np.log(labels.weights()), (len(labels), 1)), labels)
+
+
+def _scores_as(family: Family | Text | Binned, held: pd.Series, labels: Labels) -> Array:
     table = Table.of({held.name: held})
-    return _score_of(*Schema.infer(table, {held.name: family}).read(table, learn=True), labels)
+    schema, data = Schema.infer(table, {held.name: family}).read(table, learn=True)
+    return left_out_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:

@@ -643,6 +643,39 @@ def test_a_number_far_from_all_others_is_a_question_and_not_a_skewed_column(wron
     assert "far from" not in str(nb.inspect({"mass": np.exp(rng.standard_t(4, 300) * 2)}, y))
 
 
+@pytest.mark.parametrize("wrong", [[300.0], [500.0, 510.0], [800.0], [0.5, 300.0]])
+def test_ages_with_typing_errors_are_not_skewed_and_their_other_findings_are_named_too(wrong):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["a", "b"], 600)
+    age = rng.normal(52, 15, 600).clip(18, 90).round()
+    age[: len(wrong)] = wrong
+    visits = rng.poisson(np.where(y == "a", 3, 8))
+    visits[0] = 4000
+    X = pd.DataFrame({"age": age, "visits": visits, "income": rng.lognormal(0, 1.2, 600)})
+    found = nb.inspect(X, y)
+    said = found.table.groupby("column")["finding"].agg(" ".join)
+    assert said["age"].count("far from") == (2 if min(wrong) < 18 else 1)
+    assert all(f"{value:g}" in said["age"] for value in wrong)
+    assert "skewed" not in said["age"]
+    assert "may be a typing error" in said["visits"]
+    assert "counts" in said["visits"]
+    assert "skewed" in said["income"]
+    assert {*found.features} == {"income"}  # The families of the other columns wait for the corrections.
+    said_of(X.assign(y=y), "y")
+    assert str(nb.inspect(X * 1000, y)).count("far from") == str(found).count("far from")
+
+
+@pytest.mark.parametrize("mark", ["unknown", "none", "?"])
+def test_a_text_that_may_mean_missing_hides_no_other_finding_of_its_column(mark):
+    cells = ["yes", "no", mark, "no"] * 50 + ["Yes", "yes ", "no", mark]
+    found = nb.inspect({"smoker": cells}, ["p", "q"] * 102)
+    said = str(found)
+    assert f"are {mark!r}" in said
+    assert "levels in several spellings" in said
+    clf = nb.BayesianNB(found.features).fit(found.mended({"smoker": cells}), ["p", "q"] * 102)
+    assert clf.tables()["smoker"].columns.tolist() == ["Yes", "no", *[mark] * (mark != "?")]
+
+
 def test_what_inspect_advises_in_python_are_names_of_the_package():
     r = np.random.default_rng(0)
     n, y = 600, r.integers(0, 2, 600)

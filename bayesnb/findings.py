@@ -151,7 +151,11 @@ class Findings:
         return {column: parsed(word) for column, word in advised(self.remarks, self.drop, {}).items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
-        """The table without the columns in ``drop``, with missing-value markers read as missing."""
+        """The table without the columns in ``drop``, with missing-value markers read as missing.
+
+        Other cells stay as they are. The readings in ``features`` join spellings during the fit. Correct typing errors
+        and numbers in another unit yourself.
+        """
         table = Table.of(X)
         frame = _frame_of(table)
         # Batches of other containers hold their text as categories, which are no declared levels.
@@ -260,7 +264,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     -------
     Findings
         ``table`` has one row per finding. ``features`` holds the recommended families and readings. ``drop`` lists the
-        columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced by missing cells.
+        columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced by missing cells;
+        it corrects no typing errors and no units.
 
     Raises
     ------
@@ -907,17 +912,49 @@ def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
     # For example, rounded amounts, or the same length in another unit. Missing values count as the mean.
     x = {name: cells.to_numpy(float, na_value=np.nan) for name, cells in numbers.items()}
     x = looked_at(pd.DataFrame(x), MOST_ROWS)
-    away = (x - x.mean()).fillna(0.0).to_numpy()
-    with np.errstate(all="ignore"):
-        away = away / np.sqrt((away**2).sum(axis=0))
-        alike = np.tril(np.abs(away.T @ away) > NEARLY, -1)
-    for k in np.flatnonzero(alike.any(axis=1)):
-        said = f"nearly a linear function of column {x.columns[alike[k].argmax()]!r}"
-        yield Remark(x.columns[k], f"{said}, so its evidence counts twice unless dependence is learned")
+    close, ranked = (np.tril(_correlations(table), -1) for table in (x, x.rank()))
+    for k, name in enumerate(x.columns):
+        j, other = int(close[k].argmax()), int(ranked[k].argmax())
+        said = "nearly a linear function of column {column!r}{but}, so its evidence counts twice unless dependence is "
+        said += "learned"
+        if close[k, j] > NEARLY:
+            yield Remark(name, Message(said, column=x.columns[j], but=""))
+        elif ranked[k, other] > 0.9 and (errors := _errors(x.iloc[:, other].to_numpy(), x.iloc[:, k].to_numpy())):
+            but = f", except in {errors:,} row{'s' * (errors > 1)}"
+            yield Remark(name, Message(said, column=x.columns[other], but=but))
 
 
 NEARLY = 0.999
 """Least correlation of nearly equal columns."""
+
+
+def _correlations(x: pd.DataFrame) -> Array:
+    away = (x - x.mean()).fillna(0.0).to_numpy()
+    with np.errstate(all="ignore"):
+        away = away / np.sqrt((away**2).sum(axis=0))
+        return np.nan_to_num(np.abs(away.T @ away))
+
+
+def _errors(x: Array, y: Array) -> int:
+    """Number of rows, at most 1 % and one, without which y is nearly a linear function of x; 0 if it is not."""
+    both = np.isfinite(x) & np.isfinite(y)
+    if both.sum() < max(FEWEST_CELLS, len(x) / 2):
+        return 0
+    x, y = x[both], y[both]
+    most = 1 + len(x) // 100
+    spread = [np.subtract(*np.quantile(each, [0.75, 0.25])) for each in (x, y)]
+    if not all(spread):
+        return 0
+    # The first line is insensitive to errors. The next lines fit all rows but those farthest from the line.
+    slope = np.sign(np.cov(pd.Series(x).rank(), pd.Series(y).rank())[0, 1]) * spread[1] / spread[0]
+    start, kept = np.median(y - slope * x), both[both]
+    for _ in range(3):
+        away = np.abs(y - start - slope * x)
+        kept = away <= np.sort(away)[-most - 1]
+        slope, start = np.polyfit(x[kept], y[kept], 1)
+    away = np.abs(y - start - slope * x)
+    nearly = np.abs(np.corrcoef(x[kept], y[kept])[0, 1]) > NEARLY
+    return int((away > 2 * away[kept].max() + 1e-9 * np.ptp(y)).sum()) if nearly else 0
 
 
 def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

@@ -489,6 +489,25 @@ def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_b
     assert not found.drop
 
 
+@pytest.mark.parametrize(
+    ("first", "factor", "wrong"),
+    [("cm", 0.01, 3), ("cm", 10, 1), ("inches", 2.54, 2), ("inches", -1, 4)],
+)
+def test_near_copies_are_found_in_spite_of_a_few_wrong_cells(first, factor, wrong):
+    rng = np.random.default_rng(0)
+    tall = rng.normal(172, 9, 400).round()
+    X = pd.DataFrame({"cm": tall, "inches": (tall / 2.54).round(1), "weight": tall / 2 + rng.normal(0, 3, 400)})
+    X[first] = X[first].where(np.arange(400) >= wrong, X[first] * factor)
+    y = rng.choice(["a", "b"], 400)
+    found = str(nb.inspect(X, y))
+    lines = [line for line in found.splitlines() if "nearly" in line]
+    assert len(lines) == 1
+    assert f"inches: nearly a linear function of column 'cm', except in {wrong} row" in lines[0]
+    assert "nearly" not in str(nb.inspect(X.drop(columns="cm"), y))
+    for other in (X * 1000, -X, X[::-1], pl.from_pandas(X)):
+        assert lines[0] in str(nb.inspect(other, y))
+
+
 def test_of_two_equal_columns_none_is_left_out_while_the_class_is_unknown_and_one_row_leaves_no_column_out():
     frame = pd.DataFrame({"x": np.arange(40.0) % 7, "decision": ["paid", "denied"] * 20, "y": ["a", "b"] * 20})
     assert nb.inspect(frame, "y").drop == ["decision"]

@@ -940,21 +940,25 @@ def _errors(x: Array, y: Array) -> int:
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0
-    x, y = x[both], y[both]
-    most = 1 + len(x) // 100
-    spread = [np.subtract(*np.quantile(each, [0.75, 0.25])) for each in (x, y)]
-    if not all(spread):
+    most = 1 + len(x[both]) // 100
+    with np.errstate(all="ignore"):
+        x, y = (_scaled(each[both]) for each in (x, y))
+    if not max(np.abs(x).max(), np.abs(y).max()) < 1e100:  # NaN if half of the cells are equal.
         return 0
     # The first line is insensitive to errors. The next lines fit all rows but those farthest from the line.
-    slope = np.sign(np.cov(pd.Series(x).rank(), pd.Series(y).rank())[0, 1]) * spread[1] / spread[0]
-    start, kept = np.median(y - slope * x), both[both]
+    slope, start = np.sign(np.cov(pd.Series(x).rank(), pd.Series(y).rank())[0, 1]), 0.0
     for _ in range(3):
         away = np.abs(y - start - slope * x)
         kept = away <= np.sort(away)[-most - 1]
         slope, start = np.polyfit(x[kept], y[kept], 1)
     away = np.abs(y - start - slope * x)
     nearly = np.abs(np.corrcoef(x[kept], y[kept])[0, 1]) > NEARLY
-    return int((away > 2 * away[kept].max() + 1e-9 * np.ptp(y)).sum()) if nearly else 0
+    return int((away > 2 * away[kept].max() + 1e-9).sum()) if nearly else 0
+
+
+def _scaled(x: Array) -> Array:
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
+    return (x - middle) / (high - low)
 
 
 def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

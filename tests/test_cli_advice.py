@@ -170,7 +170,7 @@ def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
 def test_compare_says_which_model_to_take_and_its_last_line_fits_it(run):
     code, out, _ = run("compare", "penguins", "--drop", "year", "--dependence", "pairwise")
     assert code == 0
-    assert "Recommended: --dependence pairwise. Its log loss is 0.0" in " ".join(out.split())
+    assert "Recommended: --dependence pairwise; its log loss is 0.0" in " ".join(out.split())
     command = out.splitlines()[-1]
     assert command == "bayesnb fit penguins --target species --drop year --dependence pairwise -o penguins.bayesnb"
     assert run(*shlex.split(command)[1:])[0] == 0

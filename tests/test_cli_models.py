@@ -392,6 +392,21 @@ def test_the_score_of_a_model_with_exponents_leaves_each_row_out_of_them(done, t
     assert record["log_loss"] > inside if dependence == "weighted" else record["log_loss"] == pytest.approx(inside)
 
 
+def test_inspect_counts_columns_of_the_table_and_a_missing_cell_reveals_nothing(done, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=1200)
+    x = np.where(rng.random(1200) < 0.8, y, 1 - y)
+    table = pd.DataFrame({"whole": np.where(x, "a", "b"), "half": np.where(x, "a", "b"), "y": np.where(y, "yes", "no")})
+    table.loc[rng.random(1200) < 0.5, "half"] = None
+    table.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.bayesnb"
+    done("fit", tmp_path / "t.csv", "--target", "y", "--feature", "half=missing:categorical", "-o", path)
+    said = done("inspect", path, "--format", "json")
+    information = {each["feature"]: each["information"] for each in json.loads(said)["features"]}
+    assert information["half"] == pytest.approx(information["whole"] / 2, rel=0.25)
+    assert "from 2 columns." in done("inspect", path)
+
+
 def test_the_score_of_an_average_is_that_of_compare(done, tmp_path):
     path = tmp_path / "m.bayesnb"
     done("fit", "play-tennis", "--dependence", "auto", "-o", path)

@@ -112,6 +112,16 @@ def test_all_gaps_of_a_table_are_filled_in_and_others_are_named():
         nb.deploy.fill_in(clf, X, answer="all")
 
 
+def test_a_cell_that_holds_an_unseen_level_is_not_missing():
+    X, y = nb.datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    row = {"outlook": ["snow"], "wind": ["weak"], "humidity": [None], "temperature": ["mild"]}
+    assert nb.deploy.fill_in(clf, row).index.get_level_values("column").tolist() == ["humidity"]
+    assert nb.design.ask_next(clf, row).index.tolist() == ["humidity"]
+    of_numbers = BayesianNB(Poisson()).fit(np.array([[1.0, 2], [3, 1], [0, 2]]), [0, 1, 0])
+    assert nb.deploy.fill_in(of_numbers, np.array([[np.nan, 2.0]])).index.tolist() == [(0, "x0")]
+
+
 def test_rows_whose_index_repeats_each_have_their_distribution():
     X, y = nb.datasets.play_tennis()
     clf, rows = BayesianNB().fit(X, y), X[:2].assign(outlook=None)

@@ -382,8 +382,8 @@ def test_a_comparison_recommends_a_line_of_its_table():
     assert "overconfident" in found.card("predictive").sentence
     gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
     assert (
-        'Recommended: dependence="tempered". Its log loss is 0.53 (it expected 0.53), better than '
-        f'estimate="predictive" by {gap:.3f} ± {se:.3f}.'
+        f'Recommended: dependence="tempered"; its log loss is {gap:.3f} ± {se:.3f} lower than that of '
+        'estimate="predictive".'
     ) in found.sentence
     assert found.worse == ["mle", "map", "mean", "predictive"]
     kept = replace(found, default="tempered")

@@ -91,7 +91,9 @@ def _model(path: str, everything: bool, layout: str) -> int:
     described, (clf, _) = document.describe(path), load_model(path)
     told = information(clf)
     features = pd.DataFrame(described["features"]).set_index("feature")
-    features["information"] = [told[name] for name in features.index]
+    # A missing cell changes no probability, so a column with gaps is informative in the other rows only.
+    known = 1.0 - features["missing"].fillna(0.0).astype(float)
+    features["information"] = known * [told[name] for name in features.index]
     settings = {
         name: value if value is None or isinstance(value, bool | int | float | str) else repr(value)
         for name, value in described["configuration"].items()
@@ -104,7 +106,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         "content": described["content_hash"], "target": described["target"], "rows": rows, "record": record,
         "settings": settings,
     }  # fmt: skip
-    k = len(features)
+    k, owner = len(features), clf.schema.owner
+    columns = {owner.get(name, name) for each in clf.schema.features.values() for name in each.indicates or each.named}
     source = f"{record['data']}, " if "data" in record else ""
     lines = {
         "model": f"{path} ({about['written'][:16].replace('T', ' ')})",
@@ -126,14 +129,15 @@ def _model(path: str, everything: bool, layout: str) -> int:
         shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
     more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
     says = [
-        "information: what the column by itself reveals about the class, in nats, as the model expects: a few wrong "
-        "cells or a wrong family make it far too large; a report "
+        "information: what the column by itself reveals about the class, in nats, as the model expects; a missing cell "
+        "reveals nothing. A few wrong cells or a wrong family make it far too large; a report "
         'measures this on left-out rows ("alone").'
         + " A bag of words comes last: its words count as independent, so its number is often far too high."
         * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),
     ]
-    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."
+    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {len(columns):,} "
+    head += "column." if len(columns) == 1 else "columns."
     parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
     document_of = {**about, "features": features}
     chosen = clf.dependence is not None and bool(clf.dependence.spec.average or clf.dependence.spec.pairs)

@@ -88,11 +88,16 @@ class Schema:
     def owner(self) -> dict[Any, Any]:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
-    def missing(self, data: Data) -> dict[Any, Array]:
-        """Mask of the missing cells, (row, column), of each feature except bags of words."""
-        # A table cell such as "<0.5" is not missing, although it has no number.
+    def missing(self, data: Data, table: Table) -> dict[Any, Array]:
+        """Mask of the missing cells of ``table``, (row, column), of each feature except bags of words."""
+        # An unseen level, or a cell such as "<0.5", is not missing, although it has no code or no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
+        table = table if self.named and table.named else replace(table, names=self.names)
+        for name, each in features.items():
+            for j, column in enumerate(each.columns):
+                if column in table.place and found[name][:, j].any():
+                    found[name][:, j] &= table.column(column).missing()
         place = {column: (name, j) for name, each in features.items() for j, column in enumerate(each.columns)}
         for column, reading in self.readings.items():
             held = [place[name] for name in reading.names(column) if name in place]

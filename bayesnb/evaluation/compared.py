@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.inference.regret import expected_losses, regrets
-from bayesnb.inference.scorecard import HeldOut, Scorecard, nats, scorecard_of
+from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array
@@ -127,9 +127,9 @@ class Comparison:
     @property
     def recommendation(self) -> Message:
         name, kept = self.recommended, self.recommended == self.default
-        loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
-        known = {"name": _cure(name), "default": _cure(self.default), "loss": nats(loss), "claimed": nats(claimed)}
-        text = "Recommended: {name}. Its log loss is {loss} (it expected {claimed})"
+        loss, _, _, _, shares, _ = self.card(name).table.loc["log_loss"]
+        known = {"name": _cure(name), "default": _cure(self.default)}
+        text = "Recommended: {name}"
         gap, se = self._behind(self.default, self.best if kept else name) if self.default in self.answers else (0, 0)
         if kept:
             text, known = "Keep {name}: ", known | {"other": _cure(self.best)}
@@ -141,7 +141,7 @@ class Comparison:
         elif self.default not in self.answers:
             text += "; {default} cannot be scored."
         elif np.isfinite(gap):
-            text += ", better than {default} by {gap:.3f} ± {se:.3f}."
+            text += "; its log loss is {gap:.3f} ± {se:.3f} lower than that of {default}."
         else:
             text += "; {default} gave probability 0 to the class of a row."
         more = "" if loss < shares else " Its log loss is no lower than that of the class frequencies."

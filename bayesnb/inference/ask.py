@@ -252,7 +252,7 @@ def ask_next(
     log_proba, before = normalize(before)[0], before[0]
     columns, not_asked, left_out, cells = {}, [], 0.0, dict[Any, list[tuple[Any, int]]]()
     schema = classifier.schema
-    owner, flags, missing = schema.owner, schema.flags, schema.missing(data)
+    owner, flags, missing = schema.owner, schema.flags, schema.missing(data, table)
     for name, feature in schema.features.items():
         if feature.indicates:
             continue

@@ -24,7 +24,7 @@ NUMBERS = 2**24
 
 @question(
     "to know what each column tells about the class", "why", "checks",
-    Shown("What each column tells", lines=lambda found: found.rename_axis("column")),
+    Shown("What each column tells", lines=lambda found: found.rename_axis("column"), top=40),
     {
         "alone": "measured decrease in log loss per row, in nats, from the class frequencies to a model with only this "
         "column; inspect MODEL shows the expected decrease",

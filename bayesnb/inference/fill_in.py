@@ -100,7 +100,7 @@ def fill_in(
     found: list[tuple[Family, bool, pd.Series]] = []
     missing: list[tuple[Any, int, int]] = []
     places, not_filled = [], []
-    features, gaps = classifier.schema.features, classifier.schema.missing(data)
+    features, gaps = classifier.schema.features, classifier.schema.missing(data, table)
     for name, feature in features.items():
         if feature.indicates:
             continue

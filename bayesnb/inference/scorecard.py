@@ -371,7 +371,7 @@ def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
-    too_good = " Its terms were chosen on these rows, so other rows are predicted less well."
+    too_good = " Its terms were chosen on these rows, so other rows are usually predicted a little less well."
     return (
         f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
         f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."

@@ -943,7 +943,7 @@ def _errors(x: Array, y: Array) -> int:
     most = 1 + len(x[both]) // 100
     with np.errstate(all="ignore"):
         x, y = (_scaled(each[both]) for each in (x, y))
-    if not max(np.abs(x).max(), np.abs(y).max()) < 1e100:  # NaN if half of the cells are equal.
+    if not np.abs([x, y]).max() < 1e100:  # NaN if half of the cells are equal.
         return 0
     # The first line is insensitive to errors. The next lines fit all rows but those farthest from the line.
     slope, start = np.sign(np.cov(pd.Series(x).rank(), pd.Series(y).rank())[0, 1]), 0.0

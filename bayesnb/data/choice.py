@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.encoders import Origin
+from bayesnb.data.encoders import LEAST_GAIN, Origin
 from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries
@@ -139,10 +139,12 @@ def chosen(
     reasons = {}
     for column, of in tried.items():
         others_total = total - of[best[column]].terms
-        scores = tuple(
-            (name, one.evidence, left_out_score(others_total + one.terms, labels)) for name, one in of.items()
-        )
-        reasons[column] = {"origin": _reason(best[column], columns[column].by, scores), "tried": scores}
+        rows = {name: left_out_scores(others_total + one.terms, labels) for name, one in of.items()}
+        scores = tuple((name, one.evidence, float(rows[name] @ labels.weight)) for name, one in of.items())
+        origin = _reason(best[column], columns[column].by, scores)
+        if origin.second and origin.best_by == "class":
+            origin = replace(origin, error=standard_error(rows[best[column]] - rows[origin.second], labels.weight))
+        reasons[column] = {"origin": origin, "tried": scores}
     return others | {column: of[best[column]].family for column, of in tried.items()}, reasons
 
 
@@ -204,18 +206,25 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def left_out_scores(total: Array, labels: Labels) -> Array:
-    """Per row, weight times log p(true class | row), in nats; ``total`` is log p(row, class), shape (row, class)."""
-    return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes] * labels.weight
+    """log p(true class | row) per row, in nats; ``total`` is log p(row, class), shape (row, class)."""
+    return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
 
 
 def left_out_score(total: Array, labels: Labels) -> float:
-    """The sum of :func:`left_out_scores`, in nats."""
-    return float(left_out_scores(total, labels).sum())
+    """The sum of :func:`left_out_scores`, weighted."""
+    return float(left_out_scores(total, labels) @ labels.weight)
 
 
-def standard_error(gains: Array) -> float:
-    """The standard error of the sum of gains, one per row."""
-    return float(np.sqrt(len(gains)) * gains.std())
+def standard_error(gains: Array, weight: Array) -> float:
+    """The standard error of the weighted sum of gains, one per row."""
+    away = gains - np.average(gains, weights=weight) if weight.any() else gains
+    return float(np.sqrt(away**2 @ weight))
+
+
+def ahead(scores: Array, others: Array, weight: Array) -> bool:
+    """Whether the sum of the rows' scores is larger by more than three nats and more than its standard error."""
+    gains = scores - others
+    return bool(gains @ weight > max(LEAST_GAIN, standard_error(gains, weight)))
 
 
 def _improved(
@@ -226,10 +235,21 @@ def _improved(
         before = dict(best)
         for column, of in tried.items():
             others = total - of[best[column]].terms
-            scores = {name: left_out_score(others + one.terms, labels) for name, one in of.items()}
-            if max(scores.values()) > scores[best[column]]:
-                best[column] = max(scores, key=scores.__getitem__)
+            rows = {name: left_out_scores(others + one.terms, labels) for name, one in of.items()}
+            best[column] = _clearly_best(rows, best[column], labels.weight)
             total = others + of[best[column]].terms
         if best == before:
             break
     return best, total
+
+
+def _clearly_best(rows: Mapping[str, Array], now: str, weight: Array) -> str:
+    """The family of the largest score, or the default family if that is as good."""
+    default = DEFAULT if DEFAULT in rows else next(iter(rows))
+    scores = {name: float(own @ weight) for name, own in rows.items()}
+    best = now if scores[now] == max(scores.values()) else max(scores, key=scores.__getitem__)
+    return best if ahead(rows[best], rows[default], weight) else default
+
+
+DEFAULT = "Gaussian"
+"""The family that a column keeps unless another is clearly better; the first candidate if it is not a candidate."""

@@ -44,6 +44,10 @@ SHOWN = {
 """Displayed names of kinds that differ from the names of the kinds."""
 
 
+LEAST_GAIN = 3.0
+"""Families whose scores of the class differ by at most so many nats are equally good."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Why a column has its family."""
@@ -55,6 +59,7 @@ class Origin:
     best_by: str = ""  # The compared score, "evidence" or "class".
     ahead: float = 0.0  # The score minus the score of the runner-up ``second``, in nats.
     second: str = ""
+    error: float = 0.0  # The standard error of ``ahead``; 0 for the evidence, which has none.
 
     @property
     def inferred(self) -> bool:
@@ -65,7 +70,7 @@ class Origin:
     def sound(self) -> bool:
         """Whether fields have their declared types."""
         texts = all(isinstance(part, str) for part in (self.detail, self.best_by, self.second))
-        return texts and self.kind in ORIGINS and isinstance(self.ahead, float)
+        return texts and self.kind in ORIGINS and all(isinstance(each, float) for each in (self.ahead, self.error))
 
     def __str__(self) -> str:
         if self.kind != "rows":
@@ -74,7 +79,9 @@ class Origin:
         best = "best by evidence" if self.best_by == "evidence" else "best for the class"
         if not self.second:
             return f"{best}, the only candidate"
-        gap = "as good as" if self.ahead <= 0 else f"{self.ahead:.3g} nats before"
+        least = max(LEAST_GAIN, self.error) if self.best_by == "class" else 0.0
+        error = f" ± {self.error:.2g}" if self.error else ""
+        gap = "as good as" if self.ahead <= least else f"{self.ahead:.3g}{error} nats before"
         return f"{best}, {gap} {self.second}"
 
 

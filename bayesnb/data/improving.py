@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import left_out_score, left_out_scores, standard_error
+from bayesnb.data.choice import ahead, left_out_score, left_out_scores
 from bayesnb.data.columns import Column
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
@@ -80,19 +80,19 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
     alone = {name: _evidence(values, labels) for name, values in x.items()}
     most = sorted(alone.values(), reverse=True)[:MOST_COLUMNS]
     names = [name for name, evidence in alone.items() if evidence >= most[-1]]
-    ahead = []
+    tried = []
     for first, second in combinations(names, 2):
         least = max(alone[first], alone[second]) + GAIN
         each = {
             one: _evidence(one.of(x), labels) for one in _of_pair(first, second, x, dates) if not extreme(one.of(x))
         }
         if some := [one for one, evidence in each.items() if evidence >= least]:
-            ahead.append((max(each.values()), some))
+            tried.append((max(each.values()), some))
     found: list[Derived] = []
-    if not ahead:
+    if not tried:
         return found
     log_p, prior = _log_left_out(list(x.values()), labels)
-    for _, pair in sorted(ahead, key=lambda one: -one[0])[:TRIED]:
+    for _, pair in sorted(tried, key=lambda one: -one[0])[:TRIED]:
         before = left_out_score(log_p, labels)
         further = [log_p + _log_left_out([one.of(x)], labels)[0] - prior for one in pair]
         gains = [left_out_score(each, labels) - before for each in further]
@@ -300,9 +300,7 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
 
 
 def _ahead(scores: Array, others: Array) -> bool:
-    """Whether the sum of scores of the rows is larger by more than three nats and more than its standard error."""
-    gains = scores - others
-    return bool(gains.sum() > max(3.0, standard_error(gains)))
+    return ahead(scores, others, np.ones(len(scores)))
 
 
 def _frequencies(labels: Labels) -> Array:

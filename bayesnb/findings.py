@@ -496,7 +496,7 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         if _are_codes(map(str, frame[name].dropna().unique())):
             said = "codes, and {share} are missing: if NA is one of them, add --keep-na {na}"
             share = _percent(frame[name].isna().mean())
-            yield Remark(name, Message(said, share=share, na=shlex.quote(f"{name}=NA")))
+            yield Remark(name, Message(said, share=share, na=shlex.quote(f"{name}=NA")), mark="NA")
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
@@ -728,6 +728,19 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             alone = inner[(inner - value).abs() <= 5].nunique() < 3
             yield Remark(name, said, far, option=("--na", f"{name}={value}") if far or alone else None)
         if far:
+            return
+    below, others = held[held < 0], held[held >= 0]
+    if len(below) > 1 and below.nunique() == 1 and k > 20 and (value := float(below.iloc[0])).is_integer():
+        near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
+        # Beside whole numbers, a few such cells may be ordinary values, such as degrees.
+        if not (others % 1 == 0).all() or levels[value] > 3 * near.max():
+            said = Message(
+                "{share} are {value:.0f}, and all other numbers are 0 or more: if it means missing, {na}",
+                share=_percent(len(below) / n),
+                value=value,
+                na=missing_in(name, int(value), False),
+            )
+            yield Remark(name, said, True, option=("--na", f"{name}={value:.0f}"))
             return
     asks = False
     while (apart := _apart(held)) is not None:

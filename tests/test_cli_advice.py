@@ -406,3 +406,14 @@ def test_a_word_that_may_be_a_level_is_not_read_as_missing_by_the_suggested_comm
     # Both options answer the question.
     assert "a level like any other" not in run("inspect", "t.csv", "--target", "y", "--keep-na", "shop=none")[1]
     assert "missing in" in " ".join(run("inspect", "t.csv", "--target", "y", "--na", "shop=none")[1].split())
+
+
+def test_a_question_about_na_is_not_asked_again_if_it_is_answered(run):
+    r = np.random.default_rng(0)
+    land = np.where(r.random(400) < 0.05, "", r.choice(["AT", "BR", "DE", "FR", "NA"], 400))
+    pd.DataFrame({"land": land, "x": r.normal(size=400), "y": r.choice(["u", "v"], 400)}).to_csv("t.csv", index=False)
+    assert "if NA is one of them, add --keep-na land=NA" in " ".join(
+        run("inspect", "t.csv", "--target", "y")[1].split()
+    )
+    for answer in ("land=NA", "NA"):
+        assert "if NA is one" not in run("inspect", "t.csv", "--target", "y", "--keep-na", answer)[1]

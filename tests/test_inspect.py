@@ -784,3 +784,18 @@ def test_a_part_that_is_equal_in_all_known_dates_is_not_proposed_because_other_c
     began = (pd.Timestamp("1995-01-01") + pd.to_timedelta(days, "D")).strftime("%Y-%m-%d").to_numpy(object)
     began[rng.random(600) < 0.2] = None
     assert "hour" not in str(nb.inspect({"began": began}, y).table["finding"].tolist())
+
+
+@pytest.mark.parametrize("scale", [1.0, 3600.0])
+def test_the_one_negative_number_of_a_column_may_mean_missing_and_the_other_cells_are_examined_without_it(scale):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 300)
+    hours = np.where(rng.random(600) < 0.15, 0.0, np.exp(rng.normal(size=600) + (y == "yes")) * scale)
+    hours[[7, 300, 512]] = -1.0
+    found = nb.inspect(pd.DataFrame({"hours": hours}), y)
+    assert "are -1, and all other numbers are 0 or more: if it means missing" in str(found)
+    assert "are 0, the others positive" in str(found)
+    # Degrees below 0 are numbers like the others.
+    degrees = pd.DataFrame({"degrees": np.r_[-1, -1, rng.integers(0, 30, 598)]})
+    assert "means missing" not in str(nb.inspect(degrees, y))
+    assert "means missing" not in str(nb.inspect(pd.DataFrame({"x": rng.normal(2, 1, 600)}), y))

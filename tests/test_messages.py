@@ -395,3 +395,10 @@ def test_an_error_carries_its_values_through_pickle_and_through_errors_around_it
     assert written(again, "command").endswith(
         "; use --feature visits=gaussian, or --na visits=-3 to read it as missing"
     )
+
+
+@pytest.mark.parametrize("cells", [["1", "many", "2"], [1, "many", 2]])
+def test_a_text_in_a_column_whose_levels_are_numbers_is_named_with_its_row(cells: list[object]) -> None:
+    clf = BayesianNB({"k": nb.Categorical()}).fit({"k": [1, 2, 3, 1, 2, 3]}, list("ababab"))
+    with pytest.raises(ValueError, match=r"holds text \('many'\) in row 1, and its fitted levels are numbers"):
+        clf.predict_proba(pd.DataFrame({"k": cells}))

@@ -1,4 +1,4 @@
-"""``bayesnb compare``: scores of estimates and dependences on held-out rows, and results for one row."""
+"""``bayesnb compare``: scores of estimates and dependences on held-out rows, and the predictions of one row."""
 
 from __future__ import annotations
 

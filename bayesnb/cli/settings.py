@@ -113,7 +113,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator without ``dependence`` and ``--m``. Class labels are text."""
+        """The parameters of the estimator, except ``dependence`` and what ``--m`` sets. Class labels are text."""
         found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 

@@ -50,7 +50,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a cell that the column's family cannot read. The message names the part of the table.
+        For a cell that the column's family cannot read. The error message names the part (batch) of the table.
     """
     return summary(model, source, target, weight).statistics
 

@@ -947,7 +947,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The only reading that fits all texts but at most three, and the texts that do not fit."""
+    """A reading that fails on one to three texts only, and these texts; ``None`` unless exactly one reading does."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]

@@ -55,7 +55,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
         """The prior of each class.
 
-        If all rows are equal, the default prior counts the rows of the other classes, too.
+        If all rows of a class are equal, its default prior is computed from the rows of all classes.
         """
         full = super().priors(s, labels)
         given = (

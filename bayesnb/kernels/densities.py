@@ -22,7 +22,10 @@ TILE = 64
 
 
 def student(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Student-t log density: top - power ln(1 + z²) with z = (x - location - low) scale."""
+    """Student-t log density: top - power ln(1 + z²), where z = (x - location - low) * scale.
+
+    ``low`` is the rounding error of ``location``.
+    """
     away = (x - location) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)

@@ -239,7 +239,7 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares(weights))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of rows that count in each class c with the weight ``r[row, c]``."""
+        """The statistics if each row belongs to each class c with weight ``r[row, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:

@@ -74,7 +74,7 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications, and their ``known`` parts, such as priors and data."""
+    """Features with equal specifications. Each dict in ``known`` maps these features to their priors or data."""
 
     family: Family
     names: Sequence[Any]

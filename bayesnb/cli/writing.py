@@ -101,13 +101,16 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
     """Draw new rows from a model.
 
-    The columns are drawn given the class, which is random unless --label is given.
+    The class is drawn first, unless --label is given, and then the columns. Given the class, the columns are
+    independent, even if the model has a dependence.
     """
     from bayesnb import draws
 
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf, _ = load_model(model)
+    if clf.dependence is not None:
+        say("the rows are drawn from the naive Bayes part of the model, so the columns are independent given the class")
     frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf.classes_.tolist(), label, "--label"))
     if clf.target is not None and clf.target not in frame:
         frame = frame.rename(columns={frame.columns[0]: clf.target})

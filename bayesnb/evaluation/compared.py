@@ -97,15 +97,15 @@ class Comparison:
         """
         if name in self.absent:
             raise self.absent[name]
+        if never := self.never(name):
+            return _never([name], never, len(self.codes))
         gap, se = self._behind(name, "predictive")
         regret = float(self.table.loc[name, "regret"])
         way = "higher" if gap > 0 else "lower"
         said = "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}"
         if max(abs(gap), se) < LEAST:
             said = "has the same log loss as full Bayes on held-out rows, to three digits"
-        if never := self.never(name):
-            said = "gave probability 0 to the class of {k:,} of {n:,} held-out rows"
-        held = Message(said, way=way, gap=abs(gap), se=se, k=never, n=len(self.codes))
+        held = Message(said, way=way, gap=abs(gap), se=se)
         expected = Message("if the model is right, its regret is {regret:.3f} nats per row", regret=regret)
         if regret == np.inf:
             expected = Message("its worst case is unbounded, because it gives some values probability 0")
@@ -114,7 +114,10 @@ class Comparison:
     def regrets(self, names: Sequence[Any]) -> list[Message]:
         """Sentences about several plug-ins: one for all, unless one of them finds a held-out class impossible."""
         worst = [float(self.table.loc[name, "regret"]) for name in names]
-        if len(names) < 2 or any(map(self.never, names)) or len({regret == np.inf for regret in worst}) > 1:
+        never = {self.never(name) for name in names}
+        if len(names) > 1 and len(never) == 1 and never != {0}:
+            return [_never(names, *never, len(self.codes))]
+        if len(names) < 2 or any(never) or len({regret == np.inf for regret in worst}) > 1:
             return [self.regret(name) for name in names]
         each = [f"{name} {gap:+.3f} ± {se:.3f}" for name in names for gap, se in [self._behind(name, "predictive")]]
         expected = "Their worst case is unbounded, because they give some values probability 0."
@@ -282,6 +285,11 @@ class Comparison:
 
 def _credible(gap: Any, se: Any) -> Any:
     return (gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))
+
+
+def _never(names: Sequence[Any], never: int, n: int) -> Message:
+    said = "{names} gave probability 0 to the class of {k:,} of {n:,} held-out rows, which makes the log loss infinite."
+    return Message(said, names=" and ".join(map(str, names)), k=never, n=n)
 
 
 def _cure(name: Any) -> Cure:

@@ -91,7 +91,7 @@ class Believed:
 
     def require_naive(self, reason: str) -> None:
         if not self.naive:
-            raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
+            raise RefusedError("{reason}; fit the model with {cure}", reason=reason, cure=Cure("dependence"))
 
     def require_exponents(self) -> Dependence:
         if self.dependence is None:

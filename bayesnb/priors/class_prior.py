@@ -337,7 +337,7 @@ def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
     if (odd := ~(np.abs(p.sum(axis=-1) - 1) <= SUM)).any():
         row = list(np.argwhere(odd)[0])
         raise ValueError(
-            f"class prior: Expected probabilities that sum to 1; got a sum of {p[tuple(row)].sum()}{_in(row)}"
+            f"class prior: Expected probabilities that sum to 1; got a sum of {p[tuple(row)].sum():.10g}{_in(row)}"
         )
 
 

@@ -166,7 +166,8 @@ class Centred(Statistic):
         wrong = left & (own < -1e-9 * self.own(before.scatter))
         if wrong.any():
             raise UnlearnedError(
-                f"rows that were never learned cannot be unlearned; scatter would fall to {own[wrong][0]:g}",
+                "rows that were never learned cannot be unlearned; the sum of squared deviations of the other rows "
+                f"would be {own[wrong][0]:g}",
                 first(wrong),
             )
         kept = self.within(left & ~equal & (own > 0))

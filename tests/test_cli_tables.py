@@ -49,7 +49,7 @@ def credit() -> pd.DataFrame:
             "income": np.where(rng.random(N) < 0.1, "n.a. ", rng.normal(3000, 500, N).round(1).astype(str)),
             "debt": np.where(rng.random(N) < 0.1, -999, rng.normal(30, 5, N).round(1)),
             "amount": np.exp(rng.normal(8, 1, N)).round(1),
-            "calls": rng.poisson(2, N),
+            "calls": rng.poisson(np.where(y == "good", 0.05, 1.0)),
             "outcome": np.where(y == "good", 1, 2),
             "class": y,
         }

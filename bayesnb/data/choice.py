@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.encoders import LEAST_GAIN, Origin
+from bayesnb.data.encoders import Origin
 from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries
@@ -45,9 +45,15 @@ type Reasons = Mapping[Any, Mapping[str, Any]]
 def _reason(name: str, by: str, tried: Tried) -> Origin:
     place = 1 if by == "evidence" else 2
     scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
-    own = scores.pop(name)
-    second = max(scores, key=scores.__getitem__, default="")
+    own, default = scores.pop(name), _default(one[0] for one in tried)
+    second = default if by == "class" and default in scores else max(scores, key=scores.__getitem__, default="")
     return Origin("rows", best_by=by, ahead=own - scores[second] if second else 0.0, second=second)
+
+
+def _default(names: Iterable[str]) -> str:
+    """The family that a column keeps unless another is clearly better: Gaussian, or else the first candidate."""
+    first, *others = names
+    return "Gaussian" if "Gaussian" in others else first
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,12 +227,6 @@ def standard_error(gains: Array, weight: Array) -> float:
     return float(np.sqrt(away**2 @ weight))
 
 
-def ahead(scores: Array, others: Array, weight: Array) -> bool:
-    """Whether the sum of the rows' scores is larger by more than three nats and more than its standard error."""
-    gains = scores - others
-    return bool(gains @ weight > max(LEAST_GAIN, standard_error(gains, weight)))
-
-
 def _improved(
     best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Candidate]], labels: Labels
 ) -> tuple[dict[Any, str], Array]:
@@ -244,12 +244,10 @@ def _improved(
 
 
 def _clearly_best(rows: Mapping[str, Array], now: str, weight: Array) -> str:
-    """The family of the largest score, or the default family if that is as good."""
-    default = DEFAULT if DEFAULT in rows else next(iter(rows))
+    """The family of the largest score, or the default family if its score is smaller by at most a standard error."""
+    # A least gain of three nats made predictions of held-out rows worse on four of five tables.
+    default = _default(rows)
     scores = {name: float(own @ weight) for name, own in rows.items()}
     best = now if scores[now] == max(scores.values()) else max(scores, key=scores.__getitem__)
-    return best if ahead(rows[best], rows[default], weight) else default
-
-
-DEFAULT = "Gaussian"
-"""The family that a column keeps unless another is clearly better; the first candidate if it is not a candidate."""
+    gains = rows[best] - rows[default]
+    return best if gains @ weight > standard_error(gains, weight) else default

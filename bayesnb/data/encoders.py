@@ -46,10 +46,6 @@ SHOWN = {
 """Displayed names of kinds that differ from the names of the kinds."""
 
 
-LEAST_GAIN = 3.0
-"""Families whose scores of the class differ by at most so many nats are equally good."""
-
-
 @dataclass(frozen=True)
 class Origin:
     """Why a column has its family."""
@@ -59,8 +55,8 @@ class Origin:
     kind: OriginKind
     detail: str = ""  # A description of the bins, or the column whose missing cells are flagged.
     best_by: str = ""  # The compared score, "evidence" or "class".
-    ahead: float = 0.0  # The score minus the score of the runner-up ``second``, in nats.
-    second: str = ""
+    ahead: float = 0.0  # The score minus the score of ``second``, in nats.
+    second: str = ""  # The default family if another is best for the class; otherwise the runner-up.
     error: float = 0.0  # The standard error of ``ahead``; 0 for the evidence, which has none.
 
     @property
@@ -81,9 +77,8 @@ class Origin:
         best = "best by evidence" if self.best_by == "evidence" else "best for the class"
         if not self.second:
             return f"{best}, the only candidate"
-        least = max(LEAST_GAIN, self.error) if self.best_by == "class" else 0.0
         error = f" ± {self.error:.2g}" if self.error else ""
-        gap = "as good as" if self.ahead <= least else f"{self.ahead:.3g}{error} nats before"
+        gap = "as good as" if self.ahead <= self.error else f"{self.ahead:.3g}{error} nats before"
         return f"{best}, {gap} {self.second}"
 
 

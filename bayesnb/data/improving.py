@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import ahead, left_out_score, left_out_scores
+from bayesnb.data.choice import left_out_score, left_out_scores, standard_error
 from bayesnb.data.columns import Column
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
@@ -300,7 +300,9 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
 
 
 def _ahead(scores: Array, others: Array) -> bool:
-    return ahead(scores, others, np.ones(len(scores)))
+    """Whether the sum of scores of the rows is larger by more than three nats and more than its standard error."""
+    gains = scores - others
+    return bool(gains.sum() > max(3.0, standard_error(gains, np.ones(len(gains)))))
 
 
 def _frequencies(labels: Labels) -> Array:

@@ -255,9 +255,9 @@ class BestFamily:
         families that can read a column are tried.
     by : {"class", "evidence"}
         "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier. A column keeps Gaussian (or the first candidate) unless another family is better by more than three
-        nats and more than a standard error. "evidence" chooses the family that predicts the values of the column best,
-        for describing columns or drawing rows.
+        classifier. A column keeps Gaussian (or the first candidate) unless another family is better by more than a
+        standard error. "evidence" chooses the family that predicts the values of the column best, for describing
+        columns or drawing rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 

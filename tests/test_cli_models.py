@@ -392,6 +392,20 @@ def test_the_score_of_a_model_with_exponents_leaves_each_row_out_of_them(done, t
     assert record["log_loss"] > inside if dependence == "weighted" else record["log_loss"] == pytest.approx(inside)
 
 
+def test_inspect_shows_a_bag_of_words_and_watch_names_its_column(done, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    notes = [" ".join(["crash", "login", "thanks", "help", "slow"][k] for k in rng.integers(0, 5, 4)) for _ in y]
+    columns = {f"x{k}": rng.normal(size=200) for k in range(13)}
+    pd.DataFrame({"note": notes, "y": y, **columns}).to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.bayesnb"
+    done("fit", tmp_path / "t.csv", "--target", "y", "--feature", "note=text", "--dependence", "none", "-o", path)
+    out = done("inspect", path)
+    assert "│ note" in out
+    assert "1 further feature," in out
+    assert "Not watched: note\n" in done("watch", path, tmp_path / "t.csv", "--target", "y") + "\n"
+
+
 def test_inspect_counts_columns_of_the_table_and_a_missing_cell_reveals_nothing(done, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=1200)

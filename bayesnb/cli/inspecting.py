@@ -80,6 +80,7 @@ SHOWN = 12
 
 
 def _model(path: str, everything: bool, layout: str) -> int:
+    import numpy as np
     import pandas as pd
 
     from bayesnb.cli.rows import load_model
@@ -125,9 +126,11 @@ def _model(path: str, everything: bool, layout: str) -> int:
     shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
     shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:
-        shown = shown[["family", "levels", "missing", "information"]].head(SHOWN)
+        first = np.arange(len(shown)) < SHOWN
+        shown = shown.loc[first | shown.index.isin(bags), ["family", "levels", "missing", "information"]]
         shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
-    more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
+    rest = k - len(shown)
+    more = f"{rest:,} further {'feature' if rest == 1 else 'features'}, " if rest else ""
     says = [
         "information: what the column by itself reveals about the class, in nats, as the model expects; a missing cell "
         "reveals nothing. A few wrong cells or a wrong family make it far too large; a report "

@@ -516,8 +516,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
                 known = [(label, reader) for label, reader in found if reader is not None]
                 lines += [Line(column, label, name, place, r, (Bets.new(),) * r.streams) for label, r in known]
                 if not known:
-                    unwatched[labelled].append(column)
-    return Watch(classifier, level, random_state, tuple(lines), {k: tuple(v) for k, v in unwatched.items()})
+                    unwatched[labelled].append(column if feature.text is None else feature.named[0])
+    return Watch(classifier, level, random_state, tuple(lines), {k: (*dict.fromkeys(v),) for k, v in unwatched.items()})
 
 
 def _reader(

@@ -368,8 +368,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). Words and levels without
         remaining rows are removed, too. A level stays, however, if a prior or a categorical type names the level, or if
-        the ``dependence`` counts rows per level. A Gaussian column stays Gaussian even if only its numbers 0 and 1
-        remain.
+        the ``dependence`` counts rows per level. A Gaussian column stays Gaussian even if its only remaining values
+        are 0 and 1.
 
         Raises
         ------
@@ -634,8 +634,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            If predictions do not yet use a new ``estimate``, ``class_prior`` or ``unknown``.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
+            ``estimate``, ``class_prior`` or ``unknown`` was set after the fit, but predictions do not use the new
+            value.
 
         Examples
         --------

@@ -141,7 +141,7 @@ def with_rows(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:  # fmt: skip
-    """Learn further rows; exponents do not change after the first rows."""
+    """Learn further rows. Exponents are learned from the first rows only."""
     from sklearn.utils import column_or_1d
 
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()

@@ -82,7 +82,7 @@ class Cure:
     column: Any = None
 
     def written(self, form: Form = "python", flags: Collection[str] | None = None) -> str:
-        """The remedy in words. If ``flags`` lacks an option, the option is written as one of ``bayesnb fit``."""
+        """The remedy in words. Options that are not in ``flags`` get the prefix ``bayesnb fit``."""
 
         def named(flag: str, value: Any) -> str:
             return f"{flag} {value}" if flags is None or flag in flags else f"bayesnb fit {flag} {value}"

@@ -45,10 +45,10 @@ def compare(
     held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
-    rows, "auto" is scored on the same held-out rows that determine the weights of its models. If at most a fifth of all
-    rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the family of each
-    column, the class probabilities of the row under each estimate, and the posterior interval of p(class | row,
-    parameters). --more shows how further rows would improve the recommended model.
+    rows, "auto" is scored on the same held-out rows that determine the weights of the averaged models. If at most a
+    fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
+    family of each column, the class probabilities of the row under each estimate, and the posterior interval of p(class
+    | row, parameters). --more shows how further rows would improve the recommended model.
     """
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds

@@ -27,8 +27,8 @@ AT_ONCE = 1024
 class DrawnForests:
     """Posterior draws ``theta`` of the column parameters; forests are drawn when needed, not stored.
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from :meth:`Forests.drawn`.
-    Averaged over draws, the density is the posterior predictive density.
+    The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from :meth:`Forests.drawn`. The
+    mean of this density over the draws is the posterior predictive density of the row in the class.
     """
 
     terms: TermSet

@@ -24,8 +24,8 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    The prior mean is ½ for a shape term, and for a feature with a shape term. The prior mean is 1, as in naive Bayes,
-    for forests and for a feature without a shape term. The prior mean is 0 for all other kinds of term. If ``sd`` has
+    The prior mean is ½ for a shape term, and for a feature with a shape term. The prior mean is 1 for forests and for a
+    feature without a shape term, as in naive Bayes. The prior mean is 0 for all other kinds of term. If ``sd`` has
     several values, the value with the largest evidence is used. With ``by_class``, each exponent has a deviation per
     class.
     """

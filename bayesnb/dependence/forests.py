@@ -79,10 +79,10 @@ class DrawnTerm:
 class Forests:
     """The posterior of cell probabilities and of forests.
 
-    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. The cells of pairs of
-    columns are counted in ``counts``. The cells of single columns are counted in ``alone``, as pairs with a dummy
-    column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the prior
-    weight of each root; a larger ``beta`` means fewer edges.
+    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` holds the
+    counts of the cells of column pairs. ``alone`` holds the counts of the cells of single columns, as pairs with a
+    dummy column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the
+    prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -163,7 +163,7 @@ class Forests:
     def log_gain_bounds(self) -> tuple[float, float]:
         """Bounds on the exact log gain, with the missing cells of learned rows summed out.
 
-        The bounds hold for rows of weight 1. ``docs/theory/forests.md`` has the derivation.
+        All learned rows must have weight 1. The derivation is in ``docs/theory/forests.md``.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)

@@ -51,9 +51,8 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, or a term is not finite. The error is also raised if the weights of the
-        rows are too large, more than half of the rows are alone in their class, or there are too many exponents or
-        columns.
+        If a feature has no exact leave-one-out, or a term is not finite. If the weights of the rows are too large, more
+        than half of the rows are alone in their class, or there are too many exponents or columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -263,7 +262,7 @@ MOST_LOG_POWER = 1.5
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """Estimate the weights of the members (stacking) and the power of their weighted mean, by posterior modes.
+    """Estimate the weights of a model average (stacking), and the power of the weighted mean, by posterior modes.
 
     The weights have a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities
     are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).

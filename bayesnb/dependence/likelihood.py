@@ -1,10 +1,10 @@
-"""The likelihood of the exponents: the probability of the labels if each term is raised to a power.
+"""The likelihood of the exponents: the probability of the labels given the exponents.
 
 The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
-is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log class probabilities o_c, terms
-s_ct and exponents v_ct of class c. Either all classes share the exponent w_t of a term, or class c has the exponent w_t
-+ d_ct with a deviation d_ct. Covariates with the same value for all classes have a coefficient per class: indicators of
-cells, standardized numbers, and the constant 1.
+is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
+terms s_ct and exponents v_ct of class c. A term has one exponent for all classes, or one exponent plus a deviation per
+class. Indicators of cells, standardized numbers and the constant 1 have the same value for all classes; these
+covariates have a coefficient per class.
 
 Each call of a *source* (a function without arguments) starts one pass over blocks of :class:`Rows`.
 """

@@ -142,8 +142,8 @@ def draws(
     """Draws of the parameters from the posterior, and the error of the Laplace approximation.
 
     If the Laplace approximation is good (error at most ``EXACT``), the draws are antithetic pairs from the
-    approximating Normal (Hammersley and Morton 1956). Otherwise, all draws are made by elliptical slice sampling
-    (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
+    approximating Normal (Hammersley and Morton 1956). If the Laplace approximation is poor, all draws are made by
+    elliptical slice sampling (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
 
     Returns
     -------
@@ -263,13 +263,13 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 class LearnedExponents:
     """The posterior of the exponents given the labels.
 
-    The learned terms have ``names`` and ``groups``; each group has a prior standard deviation in ``scales``. The field
-    ``posterior`` is the Laplace approximation of the learned parameters, or ``None`` for fixed exponents. The layout of
-    the learned parameters is ``learned``. The error of the Laplace approximation is ``off``, in nats (see
-    :func:`draws`). The array ``points``, (draw, parameter), holds draws with ``weights``, or fixed exponents.
+    ``names`` and ``groups`` describe the learned terms. ``scales`` holds the prior standard deviation of each group.
+    ``learned`` is the layout of the learned parameters. ``posterior`` is the Laplace approximation of the learned
+    parameters, or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see
+    :func:`draws`). ``points``, (draw, parameter), holds draws with ``weights``, or fixed exponents.
 
     In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
-    because all its exponents are 0. The last member learns all terms; ``posterior`` belongs to this member. The rows of
+    because all its exponents are 0. The last member learns all terms, and has the ``posterior``. The rows of
     ``points`` are in the order of the members. Averaged probabilities are raised to ``power``. Each member has a Normal
     distribution in ``spreads``.
     """

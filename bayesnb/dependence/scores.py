@@ -368,7 +368,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
 def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Array, precision: Array) -> Spread:
     """The variational Gaussian: the Normal closest to the posterior, by the divergence KL(Normal | posterior).
 
-    The search is Newton's method with derivatives averaged over the latest Normal (Opper and Archambeau 2009). The
+    The search is Newton's method, with derivatives averaged over the current Normal (Opper and Archambeau 2009). The
     first Normal has the mean ``center`` and the precision matrix ``precision``.
     """
     n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms

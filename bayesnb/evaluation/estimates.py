@@ -162,7 +162,7 @@ def _weighted(fitted: Any) -> Any:
 
 
 def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | None:
-    """Sorted positions of rows drawn at random; None for all rows."""
+    """Draw ``rows`` positions of rows at random, and sort them; return None to use all rows."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
     return None if rows is None or rows >= table.n_rows else few_rows(table, rows, seed, codes)
@@ -175,7 +175,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x) from the fit of an averaged model; None for other models."""
+    """Held-out log p(c | x) from the fit of an averaged model. Other models, and many rows, give None."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -281,7 +281,7 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """Scores for one table; ``law`` holds draws (draw, row) or ends of intervals (row, 2)."""
+    """Score the posterior of one table; ``law`` holds posterior draws (draw, row), or intervals (row, 2)."""
     # If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     # probability. The interval between two quantiles has the nominal coverage if their ranks, q (m + 1), lie between 1
     # and m.

@@ -25,10 +25,9 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
-    """The likelihood of a conjugate family, with a prior learned from all classes.
+    """A family with the likelihood of a conjugate family, and with a prior learned from all classes.
 
-    NUTS samples the shared parameters and all parameters without a conjugate prior. The other parameters are integrated
-    out, and then drawn exactly.
+    Parameters with a conjugate prior are integrated out, and then drawn exactly. NUTS samples all other parameters.
     """
 
     together: bool = False

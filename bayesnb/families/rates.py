@@ -52,7 +52,7 @@ LEAST = 1e-300
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """The pooled rate of each column, (column,); NaN without exposure.
+    """The pooled rate of each column, (column,). A column without exposure has the rate NaN.
 
     Raises
     ------

@@ -163,7 +163,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
-        """The unit of each column, and the middle of an interval minus its value."""
+        """The rounding unit of each column, and the middle of a rounding interval minus the rounded value."""
         unit = of_each_column("unit", self.unit, n_columns)
         return unit, unit / 2 if self.to == "down" else np.zeros(n_columns)
 

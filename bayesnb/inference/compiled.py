@@ -160,9 +160,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row. The error is also raised if a column is read as
-        dates, numbers with units or several choices, or has a family without a Normal density, Student-t density or
-        table of values.
+        If the model has a ``dependence`` or a class prior per row. If a column is read as dates, numbers with units or
+        several choices, or has a family without a Normal density, Student-t density or table of values.
 
     Examples
     --------
@@ -209,7 +208,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """For Normal columns, six arrays (class, column): peak log density, m, low, scale, a and b."""
+    """The peak log density and the curve parameters of a feature's columns: six arrays (class, column)."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)

@@ -109,14 +109,14 @@ def worth_of_rows(
         absent. ``saving`` is the decrease in loss from 0 further rows. Columns that begin with ``regret`` hold the
         regrets of the plug-ins.
 
-        ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which its
-        regret stays at most ``bound``. It is NaN if the plug-in does not exist.
+        ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which the
+        regret stays at most ``bound``. The value of a plug-in that does not exist is NaN.
 
     Raises
     ------
     ValueError
         If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
-        negative. The error is also raised if there is a ``dependence``, but the learned rows are not passed.
+        negative. If the model has a ``dependence``, but the learned rows are not passed.
 
     Notes
     -----

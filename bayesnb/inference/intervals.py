@@ -133,7 +133,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Posterior draws, and True if the saddlepoint formula is used instead of the draws."""
+    """Return posterior draws, and whether to use the saddlepoint formula instead."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -175,7 +175,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """A factor whose prior has no powers, such as a mixture; ``term`` is its log probability of the rows."""
+    """A factor whose prior has no powers, such as a mixture. ``term``, (row, class), is the log density of rows."""
 
     term: Array
 
@@ -305,7 +305,7 @@ def sensitivity(
         power, at power 1.
 
         ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
-        ``Rounded``). Features without powers have no row, and keep their priors in "(all)".
+        ``Rounded``). The table has no row for these features, and "(all)" does not change their priors.
 
     Raises
     ------

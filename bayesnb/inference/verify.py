@@ -36,7 +36,7 @@ def verify(
 ) -> Agreement | Verdict:
     """Check the closed-form posterior of class probabilities and conjugate features against sampled draws.
 
-    With a ``dependence``, the check is of its naive Bayes part, and of the exponents with ``stage="exponents"``.
+    If the model has a ``dependence``, only naive Bayes is checked; to check the exponents, use ``stage="exponents"``.
 
     Parameters
     ----------

@@ -57,7 +57,11 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """For each eliminated node: its log edge weights, and the fraction of each remaining edge weight that it adds."""
+    """Eliminate the nodes in order, with one step per node.
+
+    The first array of a step holds the log weights of the node's edges. The second array holds the fraction of each
+    remaining edge weight that the elimination has added.
+    """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
         star = w[..., k, k + 1 :]

@@ -215,10 +215,10 @@ def weigh(
 ) -> None:  # fmt: skip
     """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
-    On input, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. On output, ``counts``
-    holds the weight of the rows that reach a node. Output arrays (tree, node) hold log evidence. The array ``of_node``
-    holds the evidence of the rows in a node, and ``of_known`` the evidence of the rows in the node's children. The
-    array ``below`` holds the evidence averaged over all prunings below the node.
+    Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
+    ``counts`` holds the weight of the rows that reach a node. The function fills three arrays (tree, node) with log
+    evidence. The array ``of_node`` is for the rows in a node, ``of_known`` is for the rows in the node's children, and
+    ``below`` is averaged over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):

@@ -468,7 +468,7 @@ class Posterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        If ``power`` is 1, the posterior is conditioned on the row, too.
+        ``power`` is 1 to condition the posterior on the row as well as the data, 0 for the data alone.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset

@@ -68,7 +68,7 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Pairs (feature names, part); joined parts stay joined."""
+    """Pairs (feature names, part), with one pair for each joined part."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 

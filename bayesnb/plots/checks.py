@@ -241,7 +241,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
 
 @takes("checks.watch(clf).update(X, y)", "lines")
 def watch(found: Watch, most: int = 8) -> Figure:
-    r"""Plot, after each row, the evidence that a stream no longer follows the model.
+    r"""Plot the evidence, row by row, that a stream no longer follows the model.
 
     Parameters
     ----------

@@ -28,9 +28,10 @@ PANELS = 24
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Raise an error that names the correct call if the plot cannot show its first argument.
+    """Decorate a plot to check its first argument; the error shows the correct call, ``written``.
 
-    The argument must have the columns or attributes ``held``, or be a frame or numeric array if ``held`` is empty.
+    The first argument must have the columns or attributes ``held``. If ``held`` is empty, the first argument must be a
+    frame or a numeric array.
     """
 
     def checked(plot: Plot) -> Plot:

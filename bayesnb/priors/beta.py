@@ -20,7 +20,7 @@ NONE = np.zeros(())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(SimplexPrior):
-    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4). The prior counts as α ones and β zeros.
+    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4): α imaginary ones and β imaginary zeros.
 
     Parameters
     ----------

@@ -81,16 +81,16 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """An unknown part generates all values of a class and column.
+    """All values of a class and column come from one of the ``parts``; it is unknown which.
 
     Parameters
     ----------
     parts : tuple of Belief
-        Distribution of each part's θ if the part generates the values.
+        Distribution of θ of each part, assuming that the part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        Distribution of each part's θ if another part generates the values; the prior.
+        Prior of θ of each part; values from another part do not change this distribution.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Normal(Located):
     m : float, array (class, column) or None
         Location; ``None`` for the pooled mean.
     v : float, array or None
-        Variance. ``None`` uses the known variance of a row, so the prior counts as one row.
+        Variance. ``None`` uses the known variance of a row: one imaginary row.
     low : array, optional
         Low-order part of the location m + low.
 

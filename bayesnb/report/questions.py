@@ -95,7 +95,7 @@ class Held(EstimatorParameters):
 class Asking:
     """A fitted model with its learned rows. Answers are cached.
 
-    Questions without labels use at most 200 rows, sampled by content hash.
+    Questions that need no labels use at most 200 rows, sampled by content hash.
     """
 
     model: Classifier
@@ -154,7 +154,7 @@ class Asking:
         finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
         made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
         picture, _, legend = made.parts
-        learned = "The rows were learned, so that they look a little surer than new ones."
+        learned = "The model has learned these rows, so it is slightly overconfident about them."
         if self.X.n_rows > len(chosen):
             learned += f" Of {self.X.n_rows:,} rows, the {len(chosen)} with the highest predictive entropy are shown."
         says = (

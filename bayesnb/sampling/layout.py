@@ -237,7 +237,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert missing column axes into variables with ``lead`` axes of draws."""
+    """Insert a column axis of length 1 into variables without a column axis; the first ``lead`` axes are draws."""
     full = dict(variables)
     for block in blocks:
         if block.apart:

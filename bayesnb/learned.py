@@ -111,7 +111,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """True if the first classifier counts no cells for its dependence, or the same cells as the other."""
+    """Whether the dependence of ``one`` counts no cells, or the same cells as the dependence of ``other``."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

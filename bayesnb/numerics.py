@@ -73,7 +73,7 @@ def stirling(z: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) without its largest terms: less (b ln b - b) - (a ln a - a)."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], without the largest terms."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 

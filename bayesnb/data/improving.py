@@ -72,7 +72,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
     Parameters
     ----------
     x : mapping of arrays (row,)
-        Columns of numbers; NaN is a missing value.
+        Columns of numbers, with NaN for missing values.
     dates : collection of column names
         Columns of days, which are only subtracted from each other.
     """
@@ -197,9 +197,9 @@ class Gains:
     """How well a column of whole numbers alone predicts the class under each family.
 
     ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
-    0 if it is within its error. ``informative`` has the families that are better than the class frequencies, and
-    ``harmless`` those that are no worse, if a Gaussian is worse. ``compared`` is False if there are no classes to
-    predict.
+    0 if the gain is smaller than its error. ``informative`` has the families that are better than the class
+    frequencies. If a Gaussian is worse than the class frequencies, ``harmless`` has the families that are not worse.
+    ``compared`` is False if there are no classes to predict.
     """
 
     counted: Any

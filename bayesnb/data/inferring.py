@@ -79,7 +79,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is one part, drop features that need the whole table."""
+    """If ``table`` is one part of a longer table, drop features that need all parts."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)

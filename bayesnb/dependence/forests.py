@@ -156,7 +156,7 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """The increase in ln p(D) over naive Bayes with the same cells and the same strength."""
+        """The increase in the log evidence over naive Bayes with the same cells and the same ``strength``."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
@@ -399,7 +399,7 @@ class Forests:
     def _seen(self, codes: Array) -> tuple[Array, Array]:
         """The weight of the learned rows with the same cells as a row: in columns u and v, and in column u alone.
 
-        Both arrays, (row, class, u, v), are 0 if the cell of u or v is missing.
+        The weights, two arrays (row, class, u, v), are 0 if the cell of u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

@@ -225,8 +225,8 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        In a model average, each draw comes from one member. The class probabilities of the draw are mixed with the
-        class frequencies, raised to ``power`` and normalized.
+        In a model average, each draw comes from one member. The mixture of the draw's class probabilities and the class
+        frequencies is raised to ``power`` and normalized.
         """
         exponents = self.dependence.exponents
         joint = self._log_joint_of_members(data, n_rows) + offset

@@ -51,8 +51,8 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, or a term is not finite. If the weights of the rows are too large, more
-        than half of the rows are alone in their class, or there are too many exponents or columns.
+        If a feature has no exact leave-one-out, or a term is not finite. Too large row weights, too many exponents, too
+        many columns, and more than half of the rows alone in their class are refused, too.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -127,7 +127,7 @@ class _Learning:
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
         """For each member of a model average, the posterior of the exponents. Without averaging, there is one member.
 
-        The search starts from ``before``: terms and members learned from more rows.
+        The search starts from ``before``, the terms and members of a fit to more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()

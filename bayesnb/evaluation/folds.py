@@ -127,9 +127,9 @@ def folds_of(
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
-    """log p(c, x) of held-out rows, (row, class), and the codes of their true classes.
+    """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    ``of`` changes the classifier of each fold before it predicts.
+    The function ``of`` maps the fitted classifier of each fold to the classifier that predicts.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_

@@ -34,7 +34,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Mask of the numbers outside the support; NaN is never outside."""
+        """Mask of the numbers outside the support. A missing cell (NaN) is never outside."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 
@@ -164,7 +164,7 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Sum ``density`` over columns, (..., row, class); NaN adds nothing.
+    """Sum ``density`` over the columns with a known cell, (..., row, class).
 
     ``density`` gets x as (row, 1, column), and each parameter (..., class, column) as (..., 1, class, column).
     """

@@ -49,7 +49,7 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """Make intervals from ``x`` (row,), the values of one column; NaN means missing.
+        """Make intervals from ``x`` (row,), the values of one column with NaN for missing cells.
 
         If two cuts are equally good, the cut nearer to the ``head`` of the column (its low or high end) is used. By
         default, ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise "high".

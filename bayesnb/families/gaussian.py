@@ -50,7 +50,7 @@ def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
 
 
 def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
-    """Sum :func:`log_normal` over columns, (..., row, class); NaN adds nothing."""
+    """Sum :func:`log_normal` over the columns with a known cell, (..., row, class)."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
         return over_stored(log_normal, x, m, low, root_tau)

@@ -431,7 +431,7 @@ class WeightedValues:
         return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
-        """Weighted quantiles of each column, (share, column); NaN for a column without values."""
+        """Weighted quantiles of each column, (share, column), or NaN for a column without values."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             own = self.column == column

@@ -213,8 +213,8 @@ def ask_next(
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` come without ``costs``, omit a
-        ranked column, or name an unfitted column.
+        If there is not exactly one row, or ``costs`` are invalid. ``feature_costs`` need ``costs``, a cost of every
+        ranked column, and names of fitted columns only.
 
     Notes
     -----

@@ -160,8 +160,9 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has a ``dependence`` or a class prior per row. If a column is read as dates, numbers with units or
-        several choices, or has a family without a Normal density, Student-t density or table of values.
+        If the model has a ``dependence`` or a class prior per row, or if a column cannot be compiled. Columns of dates,
+        of numbers with units and of several choices cannot be compiled. Other columns need a family with a Normal
+        density, a Student-t density or a table of values.
 
     Examples
     --------

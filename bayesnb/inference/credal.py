@@ -262,7 +262,7 @@ def predict_credal(
     ------
     ValueError
         If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in.
-        If an interval has an infinite end, or ``priors`` names a bag of words.
+        The ends of intervals must be finite, and ``priors`` must not name a bag of words.
 
     Examples
     --------

@@ -143,8 +143,8 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     TypeError
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
-        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite. If ``reject_cost`` is not
-        below the largest cost.
+        If ``costs`` lacks a class, has an unknown or repeated class, or holds a cost that is not finite.
+        ``reject_cost`` must be below the largest cost.
 
     Examples
     --------

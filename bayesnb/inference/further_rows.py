@@ -116,7 +116,7 @@ def worth_of_rows(
     ------
     ValueError
         If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
-        negative. If the model has a ``dependence``, but the learned rows are not passed.
+        negative. Models with a ``dependence`` need the learned rows.
 
     Notes
     -----

@@ -85,7 +85,7 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are invalid. If ``X`` is absent, but the model has a ``dependence`` or a class prior per row.
+        If ``costs`` are invalid. Models with a ``dependence`` or a class prior per row need ``X``.
 
     References
     ----------

@@ -207,8 +207,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     Raises
     ------
     ValueError
-        If there are no rows, or the number of codes differs from the number of rows. If a code, a probability or
-        ``bins`` is invalid.
+        If there are no rows, the number of codes differs from the number of rows, or a code, a probability or ``bins``
+        is invalid.
 
     Notes
     -----

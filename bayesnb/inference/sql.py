@@ -351,8 +351,8 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If a column's family or contents (dates, numbers with units, several choices) cannot be written as SQL. If two
-        columns have the same name in the database, or :func:`bayesnb.odds.linear_form` refuses the exponents.
+        If a column's family or contents (dates, numbers with units, several choices) cannot be written as SQL. Column
+        names must be unique in the database. Exponents must be accepted by :func:`bayesnb.odds.linear_form`.
 
     Notes
     -----

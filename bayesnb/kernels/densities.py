@@ -214,7 +214,7 @@ def _carried(carried: Array, squares: Array) -> Array:
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
-    """Σ_j [top - ((x - location - low) scale)² / 2], (row, class); NaN adds nothing."""
+    """Σ_j [top - ((x - location - low) scale)² / 2] over the known cells j of each row, (row, class)."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
 
     def part(cut: slice, found: Array) -> None:

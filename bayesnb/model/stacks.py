@@ -27,7 +27,7 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """Parts by feature name. They are stored joined, and separated at the first lookup.
+    """Parts by feature name, stored joined, and separated at the first lookup.
 
     The part of feature ``f`` is columns ``cuts[f]`` of ``joined[stack[f]]``.
     """
@@ -107,7 +107,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Type and settings of a family and its priors; None if the family cannot share a stack."""
+    """Type and settings of a family and its priors, or None if the family cannot share a stack."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)

@@ -130,7 +130,7 @@ class Statistics:
 
     @property
     def effective_rows(self) -> float:
-        """The effective number of rows, (Σ w)² / Σ w² (Kish 1965); NaN if unknown."""
+        """The effective number of rows, (Σ w)² / Σ w² for weights w (Kish 1965), or NaN if unknown."""
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 

@@ -204,8 +204,8 @@ class Prior(Belief):
     exposure. L_d(θ) is the likelihood of data with increments d, without factors that do not depend on θ. The method
     ``along`` computes all integrals of the likelihood over θ.
 
-    A new prior is a frozen dataclass with array fields and the methods below. It also needs ``over``, which expands the
-    prior to the shape of the data.
+    A new prior is a frozen dataclass with array fields and the methods below. The method ``over`` is needed, too: it
+    expands the prior to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2

@@ -256,7 +256,7 @@ class BetaTree(Stopping, Prior):
 
     @classmethod
     def flat(cls) -> BetaTree:
-        """Uniform priors, under which the posterior mode is the relative frequencies."""
+        """Uniform priors, so that the posterior mode equals the relative frequencies."""
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:

@@ -348,7 +348,7 @@ class Dirichlet(SimplexPrior):
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """Draws of the log probability of each class given one more row of this class, up to a shared term."""
+        """Draws of ln π_c given one more row of class c, for each class c, up to a term shared by the classes."""
         # One more row adds an Exponential variate to the class's Gamma variate, because Gamma(α) + Exponential(1) is
         # Gamma(α + 1).
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))

@@ -120,7 +120,7 @@ class Centred(Statistic):
         return self.n
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean (as two floats) and population variance of each column over all classes; NaN without data."""
+        """Mean (as two floats) and population variance of each column over all classes, or NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.centre.low[0], whole.own(whole.scatter)[0] / n

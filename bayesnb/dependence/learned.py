@@ -266,7 +266,7 @@ def weighed(exponent: Array, term: Array) -> Array:
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     """Return finite terms, and log priors that are -inf for classes with a term of -inf.
 
-    A term of -inf becomes 0. The log priors of a row do not change if all of them would become -inf.
+    A term of -inf becomes 0. The log priors of a row do not change if all the log priors would become -inf.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

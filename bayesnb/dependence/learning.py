@@ -51,8 +51,8 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, or a term is not finite. Too large row weights, too many exponents, too
-        many columns, and more than half of the rows alone in their class are refused, too.
+        If a feature has no exact leave-one-out, or a term is not finite. The total row weight and the numbers of
+        exponents and columns are limited. At most half of the rows may be alone in their class.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:

@@ -162,7 +162,7 @@ def _weighted(fitted: Any) -> Any:
 
 
 def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | None:
-    """Draw ``rows`` positions of rows at random, and sort them; return None to use all rows."""
+    """Sorted positions of ``rows`` rows drawn at random, or None if all rows are used."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
     return None if rows is None or rows >= table.n_rows else few_rows(table, rows, seed, codes)

@@ -131,7 +131,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities, (row, class), without the row's label but with the label ``candidate``."""
+    """Log class probabilities, (row, class), given all other labels and a new row of the class ``candidate``."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)

@@ -74,7 +74,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """Like :meth:`f`, but the largest ln p(class, row)."""
+        """The largest ln p(class, row) over all priors, with the derivative as in :meth:`f`."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

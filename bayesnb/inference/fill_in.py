@@ -52,8 +52,8 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
         ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
-        probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are
-        written as in the table. The number of a ``Bounded`` column is predicted as if its cell held a number.
+        probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are written as in the
+        table. The number of a ``Bounded`` column is predicted on the assumption that the cell is not a bound.
 
         The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
         quadrature nodes.

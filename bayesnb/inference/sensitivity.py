@@ -305,7 +305,8 @@ def sensitivity(
         power, at power 1.
 
         ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
-        ``Rounded``). The table has no row for these features, and "(all)" does not change their priors.
+        ``Rounded``). Features without powers have no row in the table, and "(all)" does not change the priors of such
+        features.
 
     Raises
     ------

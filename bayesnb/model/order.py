@@ -1,4 +1,4 @@
-"""A random order of rows, for folds and samples, that depends only on their content."""
+"""A random order of rows for folds and samples, which depends only on the content of the rows."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """A symmetric hash of the total before each entry and the total after it."""
+    """A symmetric hash of the total before each entry and the total after each entry."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

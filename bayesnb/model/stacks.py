@@ -74,7 +74,7 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications. Each dict in ``known`` maps these features to their priors or data."""
+    """Features with equal specifications. Each dict in ``known`` maps the features of the stack to priors or data."""
 
     family: Family
     names: Sequence[Any]

@@ -81,7 +81,7 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """All values of a class and column come from one of the ``parts``; it is unknown which.
+    """All values of a class and column come from a single, unknown part.
 
     Parameters
     ----------

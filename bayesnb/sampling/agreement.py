@@ -120,7 +120,7 @@ class Agreement:
 
     @property
     def z_limit(self) -> float:
-        """The largest ``|z|`` that counts as agreement; its p-value is 1e-4."""
+        """The largest ``|z|`` that counts as agreement, with the p-value 1e-4."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property

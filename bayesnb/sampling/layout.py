@@ -1,7 +1,7 @@
 """The names of the model's variables, and which columns share a variable.
 
-In a table of at most 24 columns, each column has its own variables, such as ``mu_size[ant]``. In a larger table,
-columns of one kind share a variable, such as ``mu_gaussian``, with the columns as a coordinate.
+In a table of at most 24 columns, each column has its own variables, such as ``mu_size[ant]``. In a table of more than
+24 columns, columns of one kind share a variable, such as ``mu_gaussian``, with the columns as a coordinate.
 """
 
 from __future__ import annotations

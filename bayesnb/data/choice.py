@@ -51,7 +51,7 @@ def _reason(name: str, by: str, tried: Tried) -> Origin:
 
 
 def _default(names: Iterable[str]) -> str:
-    """The family that a column keeps unless another is clearly better: Gaussian, or else the first candidate."""
+    """The family to keep unless another is clearly better: Gaussian if among ``names``, otherwise the first name."""
     first, *others = names
     return "Gaussian" if "Gaussian" in others else first
 

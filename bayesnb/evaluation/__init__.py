@@ -37,7 +37,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
         int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` is fitted, and ``X`` and ``y`` are held-out rows.
-        A warning says so if these look like the learned rows.
+        If ``X`` seems to hold learned rows, a warning is issued.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def scorecard(
     Raises
     ------
     TypeError, ValueError, NotFittedError
-        As in :func:`evaluate`; also if no row's class was learned.
+        As in :func:`evaluate`, or if no row has a learned class.
 
     See Also
     --------

@@ -72,7 +72,7 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the score of the class most.
 
-    At most ``nodes`` branches are examined. The bound also holds for unexamined branches.
+    At most ``nodes`` branches are examined. The bound on the score holds for all branches, examined or not.
     """
     # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
     # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the

@@ -104,9 +104,9 @@ def worth_of_rows(
     Returns
     -------
     DataFrame (more, ...)
-        ``loss`` is the expected loss per row under full Bayes. With probability ``prob``, the mean loss of
-        ``rows`` new rows lies between ``lower`` and ``upper``. With a ``dependence``, ``lower`` and ``upper`` are
-        absent. ``saving`` is the decrease in loss from 0 further rows. Columns that begin with ``regret`` hold the
+        ``loss`` is the expected loss per row under full Bayes. With probability ``prob``, the mean loss of ``rows`` new
+        rows lies between ``lower`` and ``upper``. With a ``dependence``, ``lower`` and ``upper`` are absent. ``saving``
+        is the decrease in expected loss compared with 0 further rows. Columns that begin with ``regret`` hold the
         regrets of the plug-ins.
 
         ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which the

@@ -74,8 +74,8 @@ def loo(
     with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights. For a
     feature that was sampled again, ``pareto_k`` is 0. For a missing cell, ``pareto_k`` is NaN.
 
-    With exponents, the probabilities are too optimistic, because the left-out row also helped to learn the exponents. A
-    warning says so, as does ``attrs["note"]``. With ``by="feature"``, terms are not multiplied by their exponents.
+    With exponents, the probabilities are too optimistic, because the left-out row also helped to learn the exponents.
+    ``attrs["note"]`` and a warning state this bias. With ``by="feature"``, terms are not multiplied by their exponents.
 
     Examples
     --------

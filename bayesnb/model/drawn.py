@@ -122,7 +122,7 @@ class DrawnPosterior:
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mean, but not the mode (:class:`NoClosedFormError`)."""
+        """The posterior mean of the parameters; the mode raises :class:`NoClosedFormError`."""
         if which != "mean":
             raise NoClosedFormError(self.n_draws, "the posterior mode")
         means = {}

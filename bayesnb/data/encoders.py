@@ -56,7 +56,7 @@ class Origin:
     detail: str = ""  # A description of the bins, or the column whose missing cells are flagged.
     best_by: str = ""  # The compared score, "evidence" or "class".
     ahead: float = 0.0  # The score minus the score of ``second``, in nats.
-    second: str = ""  # The default family if another is best for the class; otherwise the runner-up.
+    second: str = ""  # The runner-up.
     error: float = 0.0  # The standard error of ``ahead``; 0 for the evidence, which has none.
 
     @property

@@ -255,9 +255,8 @@ class BestFamily:
         families that can read a column are tried.
     by : {"class", "evidence"}
         "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier. A column keeps Gaussian (or the first candidate) unless another family is better by more than a
-        standard error. "evidence" chooses the family that predicts the values of the column best, for describing
-        columns or drawing rows.
+        classifier. "evidence" chooses the family that predicts the values of the column best, for describing columns or
+        drawing rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 
@@ -284,10 +283,10 @@ class BestFamily:
     >>> clf.classifier_.choice.table.round(2)
                          evidence  weight  log_score  chosen
     column    family
-    height_cm Gaussian    -140.46    0.51     -18.45    True
-              LogNormal   -140.50    0.49     -18.48   False
-    weight_kg Gaussian    -149.20    0.61     -18.45    True
-              LogNormal   -149.66    0.39     -18.42   False
+    height_cm Gaussian    -140.46    0.51     -18.42    True
+              LogNormal   -140.50    0.49     -18.47   False
+    weight_kg Gaussian    -149.20    0.61     -18.45   False
+              LogNormal   -149.66    0.39     -18.42    True
     """
 
     families: Any = None

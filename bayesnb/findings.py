@@ -854,7 +854,7 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
 
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
-    """Split sorted numbers before the up to four highest, if only these make a column skewed."""
+    """Split off the highest of sorted numbers, at most four, if only the highest numbers make a column skewed."""
     # Of 1,000 samples of 100 log-normal or exponential numbers, 0 to 12 are split.
     k = len(x) - 4 + int(np.diff(x[-5:]).argmax())
     gap = 1 if len(x) >= 100 else 2

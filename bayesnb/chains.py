@@ -201,8 +201,9 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat of ``cells`` parameters if all draws are independent (Bonferroni)."""
+    """The 0.99 quantile of the largest of ``cells`` values of r_hat, if all draws are independent."""
     halves = 2 * chains
+    # By Bonferroni's inequality, one parameter exceeds it with probability 0.01 / cells.
     # r_hat² is about 1 + v / σ² (Gelman and Rubin 1992), where v is the variance of the half-chain means. If all M
     # half-chains have the same distribution, the sum of squared deviations of their means, divided by
     # σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom. Each parameter has two values of r_hat, for

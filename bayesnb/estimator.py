@@ -307,8 +307,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         A class without rows exists if it is named: by ``class_prior``, by a feature's prior {class: prior}, by
         ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
 
-        How the table is cut into parts changes the result only in one case: the first part decides the cells of a
-        ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families that "best" chooses.
+        If a table is read in parts, the first part decides the cells of a ``PolyaTree``, the levels of an ``Ordinal``
+        without an order, and the families that "best" chooses. Otherwise, the result does not depend on the parts.
 
         Examples
         --------

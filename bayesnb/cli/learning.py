@@ -122,8 +122,8 @@ def update(model: str, more: str, **given: Any) -> int:
 
     Without a dependence, the result is as if the model had learned all rows from the start. The exponents, cells and
     model weights of a dependence stay unchanged. The old file stays until the new file is complete. If another process
-    changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin, such a change is
-    an error, and nothing is written.
+    changes the file meanwhile, the rows are added to the changed model. Rows from stdin cannot be read again, so they
+    are refused then, and nothing is written.
     """
     return _changed("with_rows", model, more, **given)
 

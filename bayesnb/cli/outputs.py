@@ -1,4 +1,4 @@
-"""Output files: overwrite no input and, without ``--force``, only files that the same command could have written."""
+"""Output files. No input is overwritten, and without ``--force`` no file that the same command cannot write."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def opened_for(
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open an embedded data set or a path. A path that does not exist must contain a dot or a slash.
+    """Open an embedded data set or a file. A name is a path if it exists, or if it contains a dot or a slash.
 
     Columns named in ``settings`` must exist. ``names`` identify the header.
     """

@@ -355,7 +355,8 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    A feature with absent columns is left out if ``known`` has a column of the feature. A bag of words may lack columns.
+    If the table lacks a column of a feature, the feature is left out if ``known`` has one of its columns. A bag of
+    words may lack columns.
 
     Raises
     ------

@@ -41,8 +41,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents of all terms, then the deviations of each class.
 
-    The array ``own`` lists the covariates with a deviation per class: terms with an exponent per class, cells with
-    offsets, numeric columns with slopes, and the constant.
+    The array ``own`` lists the covariates whose coefficient differs by class: some terms, cells (offsets), numeric
+    columns (slopes) and the constant.
     """
 
     terms: int

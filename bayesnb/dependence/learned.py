@@ -70,7 +70,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with the leave-one-out terms of all members of an average.
+        """The rows from which the exponents were learned, with leave-one-out terms. They serve all averaged models.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Leave-one-out log p(class | row), with and without the influence of the row on the exponents.
+        """Leave-one-out log p(class | row), with the learned exponents and with exponents learned without the row.
 
         Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
         without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.

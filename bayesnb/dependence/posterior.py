@@ -398,7 +398,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The exponents of the member that learns all terms; ``self`` if there is no model average."""
+        """In a model average, the exponents of the model with all terms; otherwise ``self``."""
         if not self.average:
             return self
         n = self.spec.draws

@@ -204,11 +204,11 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Class probabilities at quadrature nodes, for classes sorted by the moments of their scores.
+    """Class probabilities at quadrature nodes.
 
-    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and a permutation to the
-    original order of the classes. Also return the weights of averages over classes with equal moments, (row, class,
-    class), or ``None``.
+    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and the permutation that
+    undoes the sorting of the classes by the moments of their scores. Also return the weights of averages over classes
+    with equal moments, (row, class, class), or ``None``.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -412,7 +412,7 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 
 
 def _compared(x: Array, n: int) -> Array:
-    """Keep ``n`` parameters; replace the deviations of two classes by their difference over √2."""
+    """Keep the first ``n`` parameters; replace the deviations of both classes by their difference divided by √2."""
     first, second = np.split(x[..., n:], 2, axis=-1)
     return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
 

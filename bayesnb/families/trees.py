@@ -38,7 +38,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
-        """Whether each cell can hold values, 1 or 0, (column, cell)."""
+        """1 if a cell can hold values, otherwise 0, (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
         # Add half a row to each existing cell, so that no probability is 0 or 1.

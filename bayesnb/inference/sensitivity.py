@@ -295,10 +295,10 @@ def sensitivity(
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)". Each column shows the effect of a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` is the mean over the rows of the largest change of a class probability. ``largest`` is
-        the largest change in any row. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
-        prior). ``flat`` is True if no power changes the prior.
+        A factor is "(class)", a feature, or "(all)". Each column shows what changes if the ``prior`` or the
+        ``likelihood`` is raised to a power. ``mean`` is the mean over the rows of the largest change of a class
+        probability. ``largest`` is the largest change in any row. ``log_evidence`` is the change of the log evidence in
+        nats (NaN under an improper prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
         changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the

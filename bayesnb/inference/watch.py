@@ -472,8 +472,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
-    If no column type or family declares the levels, √n of the n learned rows of each class determine the levels. All
-    other levels, including new levels, are merged into one level (``docs/theory/watch.md``).
+    If no column type or family declares the levels of a column, they are the levels in √n rows of each class, drawn
+    from its n learned rows. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

@@ -83,8 +83,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold a, ln a and the remainder of Stirling's
-    formula for each parameter a. ``own`` is NaN if a cell is missing.
+    For each parameter α, ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold three numbers: α, ln α,
+    and the remainder of Stirling's formula. ``own`` is NaN if a cell is missing.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

@@ -187,7 +187,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
     """For each x, ``paths[k]``, where k is the number of edges ≤ x; -1 for NaN.
 
-    ``paths`` is (edge + 1,).
+    ``paths`` has one more entry than ``edges``.
     """
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])

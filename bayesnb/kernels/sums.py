@@ -118,7 +118,7 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """The weight of each combination of two codes, (class, combination), for one pair of columns after the other.
+    """Yield, for each pair of columns, the weight of each combination of their codes, (class, combination).
 
     ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of codes per column.
     ``columns``, (pair, 2), holds the pairs of columns.

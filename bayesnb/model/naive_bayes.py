@@ -218,7 +218,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise an error if rows cannot be left out under the estimate."""
+        """Raise an error if the chosen estimate does not support leave-one-out."""
         if estimate_rule(estimate).plugs_in:
             said = "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
             said += "cross-validation does"
@@ -338,7 +338,7 @@ class Posterior:
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Do nothing: the statistics determine the posterior."""
+        """Raise no error: this posterior always has statistics."""
 
     @property
     def sizes(self) -> tuple[int, int]:

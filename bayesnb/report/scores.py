@@ -115,7 +115,7 @@ def _commonest_mistake(card: Scorecard) -> str:
 
 
 def estimates(compared: Comparison) -> Section:
-    """Scores of the estimates and the models with dependence, on the same held-out rows."""
+    """Scores of each estimate (such as MAP) and each dependence, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}

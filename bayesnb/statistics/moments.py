@@ -142,7 +142,7 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """Remove rounding errors after rows were unlearned from the statistic ``before``.
+        """Remove rounding errors that unlearning left. ``before`` is the statistic before the rows were unlearned.
 
         Raises
         ------

@@ -542,6 +542,7 @@ def test_cells_in_another_unit_are_asked_about_and_get_no_family():
     assert between in said_of(both)["temp"]
 
 
+@pytest.mark.slow
 def test_skewed_heavy_tailed_and_bimodal_columns_have_no_cells_in_another_unit():
     rng = np.random.default_rng(8)
     for n in (30, 100, 1000):
@@ -595,6 +596,7 @@ def test_two_numbers_in_one_cell_are_named_and_a_column_that_is_dropped_needs_no
     assert "--na" not in fit
 
 
+@pytest.mark.slow
 def test_a_table_of_small_counts_with_many_zeros_is_told_of_multinomial_unless_columns_predict_better(tmp_path, capsys):
     rng = np.random.default_rng(9)
     y = rng.choice(["good", "bad"], 200)

@@ -473,6 +473,7 @@ def texts_outside(figure):
     return {text for text, box in found.items() if not text[-1].isdigit() and str(inside[text]) != str(box)}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
 def test_no_name_is_cut_off_by_the_edge_of_a_figure(few_drawn_labels):
     rng = np.random.default_rng(0)

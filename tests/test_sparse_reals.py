@@ -75,6 +75,7 @@ def test_single_columns_and_types_of_a_sparse_matrix_may_be_gaussian():
         assert_allclose(BayesianNB(features).fit(S, y).predict_proba(S), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sparse_matrix_that_fits_into_no_memory_is_learned_and_predicted():
     rng, n, columns = default_rng(2), 200_000, 50_000
     at = rng.integers(0, n, 20_000), rng.integers(0, columns, 20_000)

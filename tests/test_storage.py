@@ -567,6 +567,7 @@ MUTATIONS = textwrap.dedent("""
 """)
 
 
+@pytest.mark.slow
 def test_a_thousand_mutated_files_load_to_the_same_model_or_are_refused(model, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", MUTATIONS, model, tmp_path / "m.bayesnb", "20"],

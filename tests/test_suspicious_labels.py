@@ -55,6 +55,7 @@ def test_the_probability_of_a_label_is_that_of_a_model_that_has_not_seen_the_row
         assert row["suggested_probability"] == pytest.approx(without.max(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_planted_wrong_labels_come_first_and_their_number_is_told():
     expected, sd, ranks = [], [], []
     for seed in range(4):

@@ -41,7 +41,9 @@ def loo(
     by: Literal["row", "feature"] = "row",
     refit: bool = False,
 ) -> pd.DataFrame:
-    """Predict each learned row from all other rows. The predictions are exact, except for sampled features.
+    """Predict each learned row from all other rows.
+
+    The predictions are exact, except for sampled features.
 
     Parameters
     ----------

@@ -406,6 +406,15 @@ def test_inspect_shows_a_bag_of_words_and_watch_names_its_column(done, tmp_path)
     assert "Not watched: note\n" in done("watch", path, tmp_path / "t.csv", "--target", "y") + "\n"
 
 
+def test_the_class_frequencies_are_those_of_the_labels_whichever_class_prior_was_specified(done, tmp_path):
+    rows = ("play-tennis", "--dependence", "none")
+    path = tmp_path / "m.bayesnb"
+    done("fit", *rows, "-o", path)
+    before = json.loads(done("inspect", path, "--format", "json"))["record"]["frequencies"]
+    done("fit", *rows, "--class-prior", "yes=0.05,no=0.95", "-o", path, "--force")
+    assert json.loads(done("inspect", path, "--format", "json"))["record"]["frequencies"] == pytest.approx(before)
+
+
 def test_inspect_counts_columns_of_the_table_and_a_missing_cell_reveals_nothing(done, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=1200)

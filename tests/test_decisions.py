@@ -304,3 +304,21 @@ def test_an_estimate_of_the_class_prior_that_did_not_converge_warns():
     with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 steps: .* more than tol=1e-06; raise max_iter"):
         _, n_iter = estimate_class_prior(log_likelihood, max_iter=3)
     assert n_iter == 3
+
+
+@pytest.mark.parametrize("dependence", [None, "weighted", "pairwise", "auto", "forests"])
+def test_the_estimated_class_prior_is_that_of_em_on_the_predictions(dependence):
+    rng = np.random.default_rng(0)
+    y = rng.random(600) < 0.3
+    x = rng.normal(y, 1.2)
+    X = pd.DataFrame(
+        {"x": x, "copy": x + rng.normal(0, 0.5, 600), "z": rng.normal(0.5 * y), "f": rng.random(600) < 0.2 + 0.3 * y}
+    )
+    clf = BayesianNB(dependence=dependence, random_state=0).fit(X[:300], y[:300])
+    p = clf.predict_proba(X[300:])
+    before = np.exp(clf.posterior_.log_label)
+    found = before
+    for _ in range(3000):
+        weighed = p * (found / before)
+        found = (weighed / weighed.sum(axis=1, keepdims=True)).mean(axis=0)
+    assert_allclose(nb.deploy.estimate_class_prior(clf, X[300:]), found, atol=2e-4)

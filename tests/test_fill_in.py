@@ -161,3 +161,11 @@ def test_a_value_that_no_class_has_is_infinitely_surprising_and_others_are_not()
     clf = BayesianNB(estimate="mle").fit(X[:3], ["u", "u", "v"])
     found = nb.checks.surprise(clf, pd.DataFrame({"x": ["b", "a"], "z": ["d", "d"]}))
     assert_allclose(found, [[np.inf, np.inf], [-np.log(1.0), -np.log(0.5)]], atol=1e-12)
+
+
+def test_answers_of_the_naive_bayes_part_of_a_model_say_so():
+    X, y = nb.datasets.penguins()
+    for dependence in (None, "weighted"):
+        clf = BayesianNB(dependence=dependence).fit(X, y)
+        for ask in (nb.deploy.fill_in, nb.checks.surprise):
+            assert ("naive Bayes part" in ask(clf, X[:4]).attrs.get("note", "")) is (dependence is not None)

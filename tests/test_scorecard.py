@@ -485,3 +485,18 @@ def test_a_model_is_compared_with_the_class_frequencies_row_by_row(p: float, sai
     _, lower, upper, _, shares, _ = card.table.loc["log_loss"]
     assert lower < shares < upper
     assert said in card.sentence
+
+
+@pytest.mark.parametrize("tilt", [1.0, 1.6])
+def test_the_interval_of_the_calibration_error_includes_that_of_all_rows(tilt):
+    rng = np.random.default_rng(3)
+    logit = rng.normal(-2, 1, 100_000)
+    y = (rng.random(100_000) < 1 / (1 + np.exp(-logit))).astype(int)
+    log_p = np.column_stack([np.zeros(100_000), tilt * logit])
+    whole = scores(log_p, y)["ece"]
+    inside = 0
+    for k in range(40):
+        rows = slice(450 * k, 450 * (k + 1))
+        _, lower, upper, *_ = scorecard_of(log_p[rows], y[rows], np.array([0, 1])).table.loc["ece"]
+        inside += lower <= whole <= upper
+    assert inside >= 34

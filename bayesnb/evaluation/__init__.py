@@ -127,7 +127,7 @@ def scorecard(
     balanced_accuracy   0.43   0.29   0.64      NaN         0.50
     log_loss            0.74   0.52   1.04     0.58         0.65
     brier               0.50   0.34   0.70     0.40         0.46
-    ece                 0.33   0.20   0.48     0.20         0.00
+    ece                 0.33   0.00   0.48     0.20         0.00
     auc                 0.53   0.29   0.75      NaN         0.50
     """
     never: dict[Any, int] = {}

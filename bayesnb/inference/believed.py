@@ -144,9 +144,11 @@ class Believed:
     def log_likelihood(self, data: Data, n_rows: int) -> Array:
         """log p(row | class) under the chosen estimate, (row, class), up to a constant per row."""
         if self.dependence is not None:
-            # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant per row.
-            equal = np.zeros((n_rows, len(self.posterior.labels)))
-            return self.dependence.log_proba(self.posterior, data, n_rows, equal, self.plug_in, self.point)
+            # p(class | row) over the class probabilities is the likelihood of the class, up to a constant per row.
+            # An average of models is calibrated at its own class probabilities, so these are used if none is 0.
+            log_pi = self.log_pi if np.isfinite(self.log_pi).all() else np.zeros(len(self.posterior.labels))
+            log_pi = np.broadcast_to(log_pi, (n_rows, len(log_pi)))
+            return self.dependence.log_proba(self.posterior, data, n_rows, log_pi, self.plug_in, self.point) - log_pi
         if self.plug_in is not None:
             return self.plug_in.log_joint_features(data, n_rows)
         return self.posterior.log_predictive_features(data, n_rows)

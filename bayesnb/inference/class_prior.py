@@ -134,7 +134,11 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
 
 @question(
     "to know how frequent the classes are among new rows", "predict", "deploy",
-    columns={"probability": "maximum likelihood estimate; near 0 or 1, it may lie outside the interval"},
+    columns={
+        "probability": "maximum likelihood estimate; near 0 or 1, it may lie outside the interval",
+        "lower": "lower end of the interval, which does not include errors of the learned model",
+        "upper": "upper end of the interval",
+    },
 )  # fmt: skip
 def estimate_class_prior(
     classifier: Classifier,

@@ -68,7 +68,7 @@ def fill_in(
 
     Notes
     -----
-    Cells are predicted by naive Bayes, even with a ``dependence``.
+    Cells are predicted by naive Bayes, even with a ``dependence``, as ``attrs["note"]`` then states.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def fill_in(
         frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
         frame = frame.set_index(["row", "column", "value"])
     frame.attrs["not_filled"] = [*dict.fromkeys(not_filled)]
-    return frame
+    return _noted(frame, classifier)
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
@@ -206,7 +206,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    All densities come from naive Bayes, even with a ``dependence``.
+    All densities come from naive Bayes, even with a ``dependence``, as ``attrs["note"]`` then states.
 
     Examples
     --------
@@ -232,7 +232,16 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
         found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
     missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in posterior.pieces()])
     names, index = posterior.piece_names(), index_of(X)
-    return pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index)
+    return _noted(pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index), classifier)
+
+
+def _noted(frame: pd.DataFrame, classifier: Classifier) -> pd.DataFrame:
+    if not classifier.believed.naive:
+        frame.attrs["note"] = NAIVE_PART
+    return frame
+
+
+NAIVE_PART = "the densities are those of the naive Bayes part of the model, without its dependence"
 
 
 def _missing(piece: Any, x: Any) -> Array:

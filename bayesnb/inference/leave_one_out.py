@@ -141,7 +141,8 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
     else:
         asked = dependence.some_rows(classifier.posterior, data, labels)
         log_proba = dependence.left_out_of_exponents(asked, labels.n, classifier.posterior.change_of_prior())[1]
-    shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
+    # The frequencies of the labels, whichever class prior was specified.
+    shares = normalize(classifier.posterior.with_default_class_prior().only(()).log_left_out({}, labels))
     losses = (-own(each, labels.codes) for each in (log_proba, shares))
     right = log_proba.argmax(axis=1) == labels.codes
     accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))

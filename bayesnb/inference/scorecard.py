@@ -80,9 +80,9 @@ class Scorecard:
     ----------
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
-        ``auc``: the ``value`` and its interval ``lower`` to ``upper``. ``claimed`` is the expected score if the
-        predicted probabilities were true. ``frequencies`` is the score of predicting the class frequencies, and
-        ``majority`` the score of probability 1 for the most frequent class.
+        ``auc``: the ``value`` and its interval ``lower`` to ``upper`` (for ``ece``, wider than its probability says).
+        ``claimed`` is the expected score if the predicted probabilities were true. ``frequencies`` is the score of
+        predicting the class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
         Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
         class, if any.
@@ -270,6 +270,8 @@ def scorecard_of(
     table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
     table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
     table["claimed"] = pd.Series(_claimed(log_proba, rng))
+    # ``claimed`` is the calibration error that chance alone explains on average; twice as much is rare.
+    table.loc["ece", "lower"] = max(0.0, min(table.loc["ece", "lower"], value["ece"] - 2 * table.loc["ece", "claimed"]))
     for name, p in (("frequencies", n_rows / len(codes)), ("majority", np.eye(len(classes))[n_rows.argmax()])):
         # A forecast with the same class probabilities for every row.
         table[name] = pd.Series(scores(np.broadcast_to(log(p), log_joint.shape), codes))
@@ -294,6 +296,14 @@ def scorecard_of(
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:
     lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2])
     return float(lower), float(upper)
+
+
+def _widened(value: float, drawn: Array, prob: float) -> tuple[float, float]:
+    # Chance makes the calibration error of rows too large, and that of weighted rows larger again by as much. So the
+    # lower end is reflected at the value, as in the basic bootstrap (Davison and Hinkley 1997, section 5.2). The upper
+    # end is not, so the interval is rather too wide.
+    lower, upper = _ends(drawn, prob)
+    return max(0.0, 2 * value - upper), max(upper, 2 * value - lower)
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
@@ -328,7 +338,7 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         "log_loss": _ends(drawn["log_loss"][:, 0] / total, prob) if finite else (np.inf, np.inf),
         "gain": _ends(drawn["gain"][:, 0] / total, prob) if finite else (-np.inf, -np.inf),
         "brier": _ends(drawn["brier"][:, 0] / total, prob),
-        "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
+        "ece": _widened(np.abs(parts["ece"].sum(axis=0)).sum() / n, np.abs(drawn["ece"]).sum(axis=1) / total, prob),
         "auc": (auc, auc),
     }
     # The AUC is a mean over pairs of rows, so it is replaced by its first-order expansion: the sum of each row's

@@ -215,16 +215,17 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
 def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:
     """The expected loss after further rows, and the regret of a plug-in."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
-    since = {0.0: "now", np.inf: "at none of these sizes"}
+    largest = f"more than {found.index[-1]:,.0f}"
     never = [name for name in found.attrs["rows_needed"] if name in compared.answers and compared.never(name)]
     needed = ", ".join(
-        f"{name} {since.get(rows, f'from {rows:,.0f} more rows on')}"
+        f"{name} {largest if rows == np.inf else f'{rows:,.0f}'}"
         for name, rows in found.attrs["rows_needed"].items()
         if name not in never and not np.isnan(rows)
     )
     band = f", with its {found.attrs['prob']:.0%} band" if "lower" in found else ""
     text = f"The loss is in nats{band}."
-    text += f" The regret is at most {found.attrs['bound']:g} nats: {needed}." if needed else ""
+    if needed:
+        text += f" Further rows from which on the regret stays at most {found.attrs['bound']:g} nats: {needed}."
     if never:
         text += f" {' and '.join(never)} gave the class of a held-out row probability 0, so the regret has no bound."
     return replace(made, title=MORE, parts=[*made.parts, text])

@@ -127,6 +127,7 @@ def test_leave_one_out_needs_nothing_but_the_tree(tree):
     assert np.isfinite(found.elpd)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
 def test_a_comparison_ranks_classifiers_by_how_well_they_predict_the_class():
     """The density of all columns prefers a column of noise to two that know the class."""

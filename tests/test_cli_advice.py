@@ -112,6 +112,7 @@ def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_and_ga
     assert load("t.bayesnb").classifier_.schema.features["ward"].levels == ((1, 2, 3),)
 
 
+@pytest.mark.slow
 def test_fit_averages_by_default_and_says_with_which_weights(run):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=60)

@@ -44,6 +44,7 @@ def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     assert (mean / mean.sum(1, keepdims=True) >= lowest - 1e-9).all()
 
 
+@pytest.mark.slow
 def test_columns_that_are_called_like_terms_change_no_probability(auto):
     called = ["kernel", "joint", "partitions", "shape of kernel", "kernel × joint", "trees", "shape of joint"]
     table = X.set_axis(called, axis=1)

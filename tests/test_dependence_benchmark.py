@@ -45,6 +45,7 @@ def test_the_tail_counts_how_many_small_probabilities_came_true_and_how_many_wer
     assert_allclose(found["tail_expected"], 0.05)
 
 
+@pytest.mark.slow
 def test_a_method_that_needs_more_time_than_it_is_given_did_not_end():
     def endless(x: pd.DataFrame, y: np.ndarray):
         while True:
@@ -78,6 +79,7 @@ def test_a_method_gives_probabilities_of_mixed_rows_with_unseen_levels(name):
     assert coded(new, named(x)).ravel().tolist() == [0, -1]
 
 
+@pytest.mark.slow
 def test_the_forest_is_never_certain_and_its_temperature_is_that_of_out_of_bag_rows():
     rng = default_rng(0)
     y = rng.integers(2, size=300)

@@ -25,6 +25,7 @@ def log_loss(X: pd.DataFrame, y: np.ndarray) -> float:
     return float(-np.log(clf.predict_proba(X[300:])[np.arange(len(X) - 300), y[300:]]).mean())
 
 
+@pytest.mark.slow
 def test_a_column_of_noise_costs_no_more_with_gaps_than_without():
     """The mean over four columns of noise: by one column alone, the difference of two losses varies by 0.01."""
     X, y = correlated(600)

@@ -245,6 +245,7 @@ def test_an_interval_holds_its_median_and_the_median_is_shown_beside_the_mean(au
         assert_allclose(found.loc[row, ["lower", "median", "upper"]].astype(float), intervals.loc[row, prediction])
 
 
+@pytest.mark.slow
 def test_a_model_of_counts_keeps_no_row(tmp_path):
     X, y = datasets.penguins()
     clf = BayesianNB(dependence="auto-counts").fit(X[::4], y[::4])

@@ -404,6 +404,7 @@ def test_draws_of_another_model_are_refused(columns, y):
 # ArviZ, and files
 
 
+@pytest.mark.slow
 def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):
     clf, X, y = fitted()
     tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=("log_likelihood", "columns"))

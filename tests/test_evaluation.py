@@ -250,6 +250,7 @@ def test_compare_uses_exact_leave_one_out_by_default():
         assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_model_scored_beside_an_average_that_contains_it_scores_as_alone():
     beside, alone = (
         comparison(BayesianNB(), *datasets.penguins(), cv=2, dependence=names)

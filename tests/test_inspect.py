@@ -365,6 +365,7 @@ def answered():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_remark_about_the_family_is_silent_once_the_family_is_stated(tmp_path, capsys):
     cells = answered()
     frame = pd.DataFrame({name: values for name, (values, *_) in cells.items()})

@@ -114,6 +114,7 @@ def test_many_columns_of_a_table_teach_one_strength():
     assert many[0, 0] > 2 * one[0, 0] > 2.0
 
 
+@pytest.mark.slow
 def test_evidence_keeps_small_tables_of_real_columns_safe():
     # Nine rows of wine and six of breast cancer, where tuned Gaussian priors without a hyperprior did harm.
     from sklearn import datasets

@@ -47,6 +47,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_is_the_family_and_a_column_of_whether_the_cell_is_missing(name):
     X, y = gappy()

@@ -91,6 +91,7 @@ def test_a_sampled_family_has_the_same_density_in_numpy_and_in_pymc(name, unsamp
     assert_allclose(compiled(), total, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     clf, X, y = unsampled
     found = []

@@ -435,6 +435,7 @@ def test_pictures_of_unusual_rows_and_models_are_drawn():
 TAKEN = [name for name in dir(plots) if callable(getattr(plots, name))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_plot_of_something_else_than_its_result_says_what_to_write(name, tennis):
     clf, X, y = tennis

@@ -138,6 +138,7 @@ def column_of(family: str, y: np.ndarray, rng: np.random.Generator) -> pd.DataFr
     return pd.DataFrame({family: cells()})
 
 
+@pytest.mark.slow
 def test_loss_and_regret_after_further_rows_are_those_of_refits_to_rows_drawn_from_the_model() -> None:
     rng = default_rng(1)
     y = rng.integers(2, size=12)

@@ -458,6 +458,7 @@ for path in sys.argv[1:]:
 BOMBS = (claimed_cells, overlapping, long_header, wide_cells, many_uses, ragged_levels)
 
 
+@pytest.mark.slow
 def test_a_small_file_that_would_fill_memory_is_refused_before_it_does(model, tmp_path):
     paths = []
     for bomb in BOMBS:

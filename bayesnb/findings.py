@@ -23,7 +23,6 @@ from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
 from bayesnb.data.warned import IN_CLASS, log_chance_of_equal_rows, looks_like_identifier, named_as_key, spelled_apart
-from bayesnb.families.compound import Hurdle
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
@@ -793,7 +792,7 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
     elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):
         yield found
-    elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > SKEWED) and not improving.worse(Hurdle(), held, labels):
+    elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > SKEWED) and not improving.hurdle_is_worse(held, labels):
         said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * whole
         yield Remark.of_family(name, "Hurdle", said, share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > SKEWED:

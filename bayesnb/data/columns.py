@@ -179,6 +179,18 @@ class Column:
                 "column {column!r} holds an integer too large for a float ({error})", column=self.name, error=error
             ) from error
 
+    def refuse_text_among_numbers(self) -> None:
+        """Raise ``RefusedError`` for the first text that is no number, unless every cell is such a text."""
+        cells = [(row, v) for row, v in enumerate(self.values) if not pd.isna(v)]
+        odd = [(row, v) for row, v in cells if isinstance(v, str) and not amounts.is_float(v)]
+        if 0 < len(odd) < len(cells):
+            row, value = odd[0]
+            write = to_mend(self.name, value, all(v == value for _, v in odd))
+            raise RefusedError(
+                "column {column!r} holds text ({value!r}) in row {row}, and its fitted levels are numbers: {write}",
+                column=self.name, value=value, row=row, write=write,
+            )  # fmt: skip
+
     def missing(self) -> Array:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from bayesnb.data import amounts
-from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, require_ordinary, to_mend
+from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, require_ordinary
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
@@ -349,14 +347,8 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
     """The kind of a categorical column; text after numbers, or numbers after text, raise ``ValueError``."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
-        cells = [(row, v) for row, v in enumerate(column.values) if not pd.isna(v)] if column else []
-        odd = [(row, v) for row, v in cells if isinstance(v, str) and not amounts.is_float(v)]
-        if now == "text" and 0 < len(odd) < len(cells):
-            row, value = odd[0]
-            raise RefusedError(
-                "column {column!r} holds text ({value!r}) in row {row}, and its fitted levels are numbers: {write}",
-                column=name, value=value, row=row, write=to_mend(name, value, all(v == value for _, v in odd)),
-            )  # fmt: skip
+        if now == "text" and column is not None:
+            column.refuse_text_among_numbers()
         held, fitted = ("text" if kind == "text" else "numbers" for kind in (now, before))
         raise ValueError(
             f"column {name!r} holds {held} and was fitted with {fitted}: convert it, or every level would be unseen"

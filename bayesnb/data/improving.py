@@ -244,12 +244,12 @@ def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
     return known is not None and _surpasses(_scores_as(PolyaTree(), held, known), held, known)
 
 
-def worse(family: Family, held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether a family predicts the class worse than a Gaussian or the class frequencies."""
+def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether a Hurdle predicts the class worse than a Gaussian or the class frequencies."""
     held, known = _labelled(held, labels)
     if known is None:
         return False
-    own = _scores_as(family, held, known)
+    own = _scores_as(Hurdle(), held, known)
     return any(_ahead(other, own) for other in (_scores_as(Gaussian(), held, known), _frequencies(known)))
 
 

@@ -733,12 +733,9 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         # Beside whole numbers, a few such cells may be ordinary values, such as degrees.
         if not (others % 1 == 0).all() or levels[value] > 3 * near.max():
-            said = Message(
-                "{share} are {value:.0f}, and all other numbers are 0 or more: if it means missing, {na}",
-                share=_percent(len(below) / n),
-                value=value,
-                na=missing_in(name, int(value), False),
-            )
+            said = "{share} are {value:.0f}, and all other numbers are 0 or more: if it means missing, {na}"
+            na = missing_in(name, int(value), False)
+            said = Message(said, share=_percent(len(below) / n), value=value, na=na)
             yield Remark(name, said, True, option=("--na", f"{name}={value:.0f}"))
             return
     asks = False
@@ -817,9 +814,10 @@ def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark |
     if gains.over_gaussian[family] <= 0 or family not in {*gains.informative, *gains.harmless}:
         return None
     said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
-    if "Hurdle" in family:
+    kind = family if isinstance(family, str) else family[0]
+    if kind == "Hurdle":
         said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * (family == "Hurdle")
-    elif "Binned" in family:
+    elif kind == "Binned":
         said = "whole numbers from {low:g} to {high:g}, which predict better as intervals: {cure}"
     said += "" if family in gains.informative else f". It predicts better than a Gaussian, but {NEITHER}"
     share = _percent(float((held == 0).mean()))

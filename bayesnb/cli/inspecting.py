@@ -80,7 +80,6 @@ SHOWN = 12
 
 
 def _model(path: str, everything: bool, layout: str) -> int:
-    import numpy as np
     import pandas as pd
 
     from bayesnb.cli.rows import load_model
@@ -107,8 +106,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
         "content": described["content_hash"], "target": described["target"], "rows": rows, "record": record,
         "settings": settings,
     }  # fmt: skip
-    k, owner = len(features), clf.schema.owner
-    columns = {owner.get(name, name) for each in clf.schema.features.values() for name in each.indicates or each.named}
+    k, columns = len(features), len(clf.schema.raw)
     source = f"{record['data']}, " if "data" in record else ""
     lines = {
         "model": f"{path} ({about['written'][:16].replace('T', ' ')})",
@@ -126,8 +124,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
     shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
     shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:
-        first = np.arange(len(shown)) < SHOWN
-        shown = shown.loc[first | shown.index.isin(bags), ["family", "levels", "missing", "information"]]
+        first = shown.index.isin([*shown.index[:SHOWN], *bags])
+        shown = shown.loc[first, ["family", "levels", "missing", "information"]]
         shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
     rest = k - len(shown)
     more = f"{rest:,} further {'feature' if rest == 1 else 'features'}, " if rest else ""
@@ -139,8 +137,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),
     ]
-    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {len(columns):,} "
-    head += "column." if len(columns) == 1 else "columns."
+    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {columns:,} "
+    head += "column." if columns == 1 else "columns."
     parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
     document_of = {**about, "features": features}
     chosen = clf.dependence is not None and bool(clf.dependence.spec.average or clf.dependence.spec.pairs)

@@ -139,7 +139,7 @@ def chosen(
     reasons = {}
     for column, of in tried.items():
         others_total = total - of[best[column]].terms
-        rows = {name: left_out_scores(others_total + one.terms, labels) for name, one in of.items()}
+        rows = {name: log_scores(others_total + one.terms, labels) for name, one in of.items()}
         scores = tuple((name, one.evidence, float(rows[name] @ labels.weight)) for name, one in of.items())
         origin = _reason(best[column], columns[column].by, scores)
         if origin.second and origin.best_by == "class":
@@ -205,14 +205,14 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
     return best
 
 
-def left_out_scores(total: Array, labels: Labels) -> Array:
+def log_scores(total: Array, labels: Labels) -> Array:
     """log p(true class | row) per row, in nats; ``total`` is log p(row, class), shape (row, class)."""
     return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
 
 
 def left_out_score(total: Array, labels: Labels) -> float:
-    """The sum of :func:`left_out_scores`, weighted."""
-    return float(left_out_scores(total, labels) @ labels.weight)
+    """The sum of :func:`log_scores`, weighted."""
+    return float(log_scores(total, labels) @ labels.weight)
 
 
 def standard_error(gains: Array, weight: Array) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from bayesnb.data.choice import left_out_score, left_out_scores, standard_error
+from bayesnb.data.choice import left_out_score, log_scores, standard_error
 from bayesnb.data.columns import Column
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
@@ -306,13 +306,13 @@ def _ahead(scores: Array, others: Array) -> bool:
 
 
 def _frequencies(labels: Labels) -> Array:
-    return left_out_scores(np.tile(np.log(labels.weights()), (len(labels), 1)), labels)
+    return log_scores(np.tile(np.log(labels.weights()), (len(labels), 1)), labels)
 
 
 def _scores_as(family: Family | Text | Binned, held: pd.Series, labels: Labels) -> Array:
     table = Table.of({held.name: held})
     schema, data = Schema.infer(table, {held.name: family}).read(table, learn=True)
-    return left_out_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
+    return log_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:

@@ -76,7 +76,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     """
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     if cv is None and _has_learned(clf, X, y):
-        warn(str(LEARNED_ROWS).strip())
+        warn(str(LEARNED_ROWS))
     score = scores(log_joint, codes)
     parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
     first = {name: score[name] for name in ("accuracy", "balanced_accuracy", "log_loss", "brier")}

@@ -169,6 +169,12 @@ def worth_of_rows(
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN if a plug-in does not exist.
     regret = np.full((len(plug_ins), draws, len(sizes)), np.nan)
+
+    def predicted(believed: Believed, data: Data, labels: Labels | None) -> Array:
+        # A plug-in that has learned a row gives it a positive probability, so learned rows are left out.
+        left_out = labels is not None and full.naive
+        return log_proba_of(believed.left_out(data, labels)[0] if left_out else believed.log_joint(data, rows))
+
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
         further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
@@ -188,10 +194,9 @@ def worth_of_rows(
         for step, size in enumerate(sizes):
             statistics, before = statistics + further(rows=size - before), size
             believed = replace(full, posterior=full.posterior.given(statistics))
-            predictive = log_proba_of(believed.log_joint(data, rows))
-            left = predictive if labels is None else log_proba_of(believed.left_out(data, labels)[0])
-            # A plug-in that has learned a row gives it a positive probability, so the row is left out of plug-ins, too.
-            reference = left if full.naive else predictive
+            predictive = predicted(believed, data, labels)
+            # The exponents of a dependence are those of full Bayes, so its plug-ins cannot leave rows out.
+            left = predictive if labels is None or full.naive else log_proba_of(believed.left_out(data, labels)[0])
             for found, classes in ((loss, true), (realised, certain[codes])):
                 found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):
@@ -201,10 +206,7 @@ def worth_of_rows(
                 with suppress(BoundaryError, ImproperError):
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
-                    joint = plugged.log_joint(data, rows)
-                    if labels is not None and full.naive:
-                        joint = plugged.left_out(data, labels)[0]
-                    regret[m, k, step] = regrets(log_proba_of(joint), reference, expected).mean()
+                    regret[m, k, step] = regrets(predicted(plugged, data, labels), predictive, expected).mean()
     # If values are exchangeable, the next value is below such a quantile of the others with exactly its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     mean = loss.mean(0)

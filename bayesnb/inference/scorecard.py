@@ -67,7 +67,7 @@ class HeldOut:
 
 LEARNED_ROWS = Message(
     "These look like the rows that the model was fitted to (equal counts and sums), and it predicts new rows less "
-    "well: {cure}. ",
+    "well: {cure}.",
     cure=Spelled('score with cv="loo" or cv=5, which hold rows out', "use bayesnb compare, which holds rows out"),
 )
 
@@ -174,10 +174,11 @@ class Scorecard:
             said = "The class frequencies alone have a log loss of {shares}: the model is {better}."
         beside = Message(said, rows=rows, shares=nats(shares), better="better" if least > 0 else "worse")
         return Message(
-            "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
+            "{learned} " * self._learned
+            + "{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
             "model expected {claimed}: {verdict}. {beside}{shifted}{unknown}",
-            learned=LEARNED_ROWS if self._learned else "",
+            learned=LEARNED_ROWS,
             right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
             largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
             upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, shifted=self._shifted,

@@ -116,8 +116,7 @@ def verify(
         tree = trees.build({"posterior": layout.variables(own.drawn, layout.blocks(fitted))}, fitted)
     naive_part = not classifier.believed.naive
     if tree is not None:
-        found = agreement.check(conjugate, tree, data, n, "given draws", fitted.model.sampled)
-        return replace(found, naive_part=naive_part)
+        return agreement.check(conjugate, tree, data, n, "given draws", fitted.model.sampled, naive_part)
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
@@ -125,5 +124,4 @@ def verify(
         rows, labels = learned or (None, None)
         judged = replace(judged, believed=judged.believed.with_dependence(None))
         tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
-    found = agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled)
-    return replace(found, naive_part=naive_part)
+    return agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled, naive_part)

@@ -221,8 +221,9 @@ class Agreement:
 
 
 def check(
-    posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = ()
-) -> Agreement:
+    posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = (),
+    naive_part: bool = False,
+) -> Agreement:  # fmt: skip
     """Compare the closed form with the draws in ``tree``, for all parameters and for the given rows.
 
     Raises
@@ -262,7 +263,7 @@ def check(
     start = time.perf_counter()
     posterior.given(posterior.statistics).log_predictive(data, n_rows)
     seconds = {"formula": time.perf_counter() - start, "sampling": float(tree.attrs.get("sampling_time", np.nan))}
-    return Agreement(table, plug_ins, skipped, convergence, sampler, unjudged, posterior, drawn, seconds)
+    return Agreement(table, plug_ins, skipped, convergence, sampler, unjudged, posterior, drawn, seconds, naive_part)
 
 
 def _mcse(x: Array) -> Array:

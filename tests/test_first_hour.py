@@ -13,13 +13,14 @@ from conftest import run
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-from bayesnb import BayesianNB, Binned, Date, Gaussian, Number, cli, deploy, draws, inspect
+from bayesnb import BayesianNB, Binned, Date, Gaussian, Number, cli, datasets, deploy, draws, inspect
+from bayesnb.checks import column_gains
 from bayesnb.data.specifications import families_by_name
 from bayesnb.data.tables import Table
 from bayesnb.errors import ClassSpellingsWarning, NumbersAsLevelsWarning, UnreadCellWarning, UnseenLevelWarning
 from bayesnb.evaluation import compare, comparison, evaluate, held_out, scorecard
 from bayesnb.families import LogNormal, Mixture, PolyaTree, Rounded
-from bayesnb.report import report, scores
+from bayesnb.report import questions, report, scores
 from bayesnb.report.questions import Asking
 from bayesnb.wording import Message, RefusedError, written
 
@@ -626,3 +627,45 @@ def test_the_number_of_further_levels_in_several_spellings_is_a_number_of_levels
     X["town"] = np.resize(["Ulm", "Ulm", "ULM", "ulm ", "Jena", "Jena", "jena", "Fulda", "fulda", "Kassel", "KASSEL",
                            "Fürth", "fürth"], len(X))  # fmt: skip
     assert ", and of 2 more levels: features={'town': Joined()}" in str(inspect(X, y))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-4, 1e4])
+def test_the_most_surprising_cell_of_all_columns_comes_first_in_every_unit(capsys, tmp_path, unit):
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"cost": rng.normal(5, 1, 60).round(2) * unit, "kind": ["a", "b"] * 30, "class": [*"uv"] * 30})
+    rows.to_csv(tmp_path / "learned.csv", index=False)
+    model, new = tmp_path / "m.bayesnb", tmp_path / "new.csv"
+    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "class", "-o", model)[0] == 0
+    odd = rows.drop(columns="class")
+    odd.loc[41, "cost"] = 12 * unit
+    odd.loc[7, "kind"] = None
+    odd.to_csv(new, index=False)
+    _, out, _ = run(capsys, "ask", "surprise", model, new, "--format", "table")
+    lines = re.findall(r"│ +(\d+) │ (\w+) +│ +(-?[\d.]+) │ +([\d.]+) │", out)
+    assert lines[0][:2] == ("41", "cost")
+    above = [float(line[3]) for line in lines]
+    assert above == sorted(above, reverse=True)
+    assert len(lines) == 10
+    assert ("7", "kind") not in {line[:2] for line in lines}
+
+
+def test_a_long_explanation_names_the_entries_that_matter_and_adds_up():
+    X, y = datasets.penguins()  # Only two cells of row 3 are known.
+    found = BayesianNB(dependence="pairwise").fit(X, y).explain(X[3:4]).droplevel("row")
+    shown = questions.by_size(found)
+    sizes = shown["log_odds"].abs()[:-1]
+    assert len(found) > questions.MOST_ENTRIES
+    assert (sizes[:-1] >= 0.005 * sizes.max()).all()
+    assert_allclose(shown["log_odds"][:-1].sum(), found["log_odds"].iloc[-1], atol=1e-9)
+
+
+def test_gains_of_columns_are_said_to_be_those_of_naive_bayes_if_the_model_has_a_dependence(table):
+    X, y = table[["price", "age"]], table["outcome"]
+    for dependence in (None, "weighted"):
+        said = str(column_gains(BayesianNB(dependence=dependence).fit(X, y), X, y).attrs["says"])
+        assert ("permutation_importance" in said) is (dependence is not None)
+
+
+@pytest.mark.parametrize("question", ["column-gains", "loo", "suspicious-labels"])
+def test_help_says_that_a_question_is_about_the_learned_rows(capsys, question):
+    assert "MODEL LEARNED\n" in run(capsys, "ask", question, "--help")[1]

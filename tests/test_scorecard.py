@@ -346,7 +346,7 @@ def test_a_model_that_is_right_everywhere_and_says_so_is_as_sure_as_rows_can_tel
     card = scorecard(BayesianNB().fit({"x": 100.0 * x}, x), {"x": 100.0 * x}, x, cv=None)
     assert card.table.loc["log_loss", "value"] < 0.0005
     assert not card.confidence
-    assert "the model expected 0.000: its confidence agrees with these rows." in card.sentence
+    assert "the model expected 0.000: it is not measurably over- or underconfident." in card.sentence
 
 
 def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well_it_scores():

@@ -203,14 +203,14 @@ def asked() -> Mapping[str, Question]:
 
 def _command(name: str) -> click.Command:
     def ask(
-        model: str, new: str, target: str | None, layout: str, format: Format, weight: str | None = None,
-        absent: str | None = None, **given: Any,
+        model: str, target: str | None, layout: str, format: Format, new: str = "", learned: str = "",
+        weight: str | None = None, absent: str | None = None, **given: Any,
     ) -> int:  # fmt: skip
         from bayesnb.report.questions import section_of, table_of
 
-        question = asked()[name]
+        question, data = asked()[name], learned or new
         clf, target = load_model(model, absent, target)
-        table = opened_for(clf, new, format, target, weight)
+        table = opened_for(clf, data, format, target, weight)
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
@@ -219,7 +219,7 @@ def _command(name: str) -> click.Command:
             warn(note)
         frame = printing.flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
-        document = {"question": question.name, "model": model, "data": new, "answer": frame}
+        document = {"question": question.name, "model": model, "data": data, "answer": frame}
         printing.print_answer(layout, document, frame, lambda: [section_of(question, found)])
         return 0
 
@@ -233,7 +233,8 @@ def _command(name: str) -> click.Command:
     if "y" not in facts["options"] and name not in LENIENT:
         names.append("absent")  # A question with labels is about learned rows, which have all columns.
     names = ("target", *names, "format", "layout")
-    command = options.command("MODEL NEW", facts["function"], names=names, absent="absent_now")(ask)
+    rows, about = ("LEARNED", options.LEARNED) if "y" in facts["options"] else ("NEW", None)
+    command = options.command(f"MODEL {rows}", facts["function"], about, names, absent="absent_now")(ask)
     command.short_help = facts["summary"]
     return command
 

@@ -30,6 +30,8 @@ EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
 FILES = "a CSV, Excel, Parquet or Arrow file, a folder or a quoted glob of them, a folder of mail, or - for stdin"
 SOURCES = f"DATA is the name of an embedded data set, {FILES}. It is read in parts and may be larger than memory."
 
+LEARNED = f"LEARNED holds exactly the rows that the model has learned. It is {FILES}."
+
 READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 FAMILIES = Path(__file__).with_name("families.json")

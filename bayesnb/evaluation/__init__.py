@@ -118,8 +118,8 @@ def scorecard(
     >>> card = scorecard(BayesianNB(), *datasets.play_tennis())
     >>> print(card.sentence)
     50% of 14 rows are predicted correctly (89% interval: 30% to 70%; the model expected 68%). Always guessing 'yes'
-    gets 64%. Log loss 0.74 (0.52 to 1.04); the model expected 0.58: its confidence agrees with these rows. With 14
-    rows, the model is not measurably better than the class frequencies (0.65).
+    gets 64%. Log loss 0.74 (0.52 to 1.04); the model expected 0.58: it is not measurably over- or underconfident. With
+    14 rows, the model is not measurably better than the class frequencies (0.65).
     >>> card.table[["value", "lower", "upper", "claimed", "frequencies"]].round(2)
                        value  lower  upper  claimed  frequencies
     score

@@ -122,7 +122,7 @@ class Comparison:
         each = [f"{name} {gap:+.3f} ± {se:.3f}" for name in names for gap, se in [self._behind(name, "predictive")]]
         expected = "Their worst case is unbounded, because they give some values probability 0."
         if np.inf not in worst:
-            expected = "If the model is right, the regret is {regrets} nats per row."
+            expected = "If naive Bayes is right, their expected loss is higher by {regrets} nats per row."
         said = "Log loss beside full Bayes: {each}. {expected}"
         shown = Message(expected, regrets=" and ".join(f"{regret:.3f}" for regret in worst))
         return [Message(said, each=", ".join(each), expected=shown)]

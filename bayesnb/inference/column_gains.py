@@ -102,11 +102,12 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     said = Message("Measurably informative by themselves, under their families: {named}.", named=named)
     if telling.empty:
         said = Message("No column is measurably informative by itself, under its family.")
+    if not naive:
+        caution = "These are the gains of naive Bayes. For the model with its dependence, use scikit-learn's "
+        caution += "permutation_importance on rows that were not learned."
+        return Message("{said} {caution}", said=said, caution=Message(caution))
     if harmful.empty:
         return said
-    if not naive:
-        caution = Message("All gains are those of naive Bayes; other columns can help a model with dependence.")
-        return Message("{said} {caution}", said=said, caution=caution)
     return Message(
         "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
         said=said, k=len(harmful), n=len(frame), are="is" if len(harmful) == 1 else "are",

@@ -16,7 +16,7 @@ from bayesnb.families.family import Family
 from bayesnb.inference.ask import are_summed, completed, joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
 from bayesnb.progress import counted
@@ -184,7 +184,24 @@ def _summary(family: Family, summed: bool, distribution: pd.Series, tail: float)
     return median, lower, upper, distribution[median] if median in family.atoms else np.nan
 
 
-@question("to know which cells are odd, given the rest of their rows", "is the model right", "checks")
+ABOVE_MEDIAN = "above median: the surprise minus the median of the column, which does not depend on the column's unit."
+
+
+def _oddest(found: pd.DataFrame) -> pd.DataFrame:
+    """The cells, the most surprising first, compared with the other cells of their columns."""
+    # Another unit adds one number to the surprise of all cells of the column, so the difference from the column's
+    # median is the same in every unit.
+    cells, above = found.to_numpy(), (found - found.median()).to_numpy()
+    order = np.argsort(-above, axis=None, kind="stable")[: np.count_nonzero(~np.isnan(above))]  # NaN stands last.
+    row, column = np.unravel_index(order, above.shape)
+    lines = {"column": found.columns[column], "surprise": cells[row, column], "above_median": above[row, column]}
+    return pd.DataFrame(lines, found.index[row].rename("row"))
+
+
+@question(
+    "to know which cells are odd, given the rest of their rows", "is the model right", "checks",
+    Shown("", lines=_oddest, notes=lambda _: ABOVE_MEDIAN, finding=False),
+)  # fmt: skip
 def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     """How surprising each known cell is given the other cells of its row: -ln p(cell | other cells), in nats.
 

@@ -164,7 +164,7 @@ class Scorecard:
         verdict = Message("{by}it is {confidence}", by=by, confidence=self.confidence)
         if not self.confidence:
             unknown = "these rows do not show whether it is underconfident"
-            verdict = Message(unknown if self._apart else "its confidence agrees with these rows")
+            verdict = Message(unknown if self._apart else "it is not measurably over- or underconfident")
         elif self.cure and self.confidence == "overconfident":
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)

@@ -136,7 +136,7 @@ def report(
         scores.ESTIMATES: lambda: scores.estimates(compared()),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),
     }
-    named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown}
+    named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown and each.shown.title}
     steps = {title: partial(asking.section, name) for title, name in named.items()} | steps
     sections, missing = [], []
     order = sorted(steps, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))

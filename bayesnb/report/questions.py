@@ -56,6 +56,9 @@ CANDIDATES = 500
 MOST_ENTRIES = 12
 """Largest number of entries of a ledger; the smallest contributions share one line."""
 
+LEAST_SHARE = 0.005
+"""In a longer ledger, contributions below this share of the largest finite contribution share this line, too."""
+
 MEANT = {
     OFFSET: "an offset of the class, learned from the labels beside the contributions of the columns",
     AVERAGING: "the effect of averaging class probabilities over the exponents, instead of using their mean",
@@ -290,5 +293,7 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:
         return frame.iloc[[*order, len(order)]]
-    kept, rest = order[: MOST_ENTRIES - 1], order[MOST_ENTRIES - 1 :]
+    least = LEAST_SHARE * size[np.isfinite(size)].max(initial=0.0)
+    most = min(MOST_ENTRIES - 1, max(1, int((size >= least).sum())))
+    kept, rest = order[:most], order[most:]
     return pd.concat([frame.iloc[kept], in_one(frame, rest).set_index("entry"), frame.iloc[[-1]]])

@@ -174,7 +174,7 @@ def four_estimates(compared: Comparison) -> Section:
     parts = [TablePart(frame, ""), *compared.regrets(plug_ins[:2])]
     never = {name: compared.never(name) for name in plug_ins[2:]}
     parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
-    return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows")
+    return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows (±: standard error)")
 
 
 def _absent(compared: Comparison) -> list[Message]:

@@ -12,21 +12,24 @@ from scipy.stats import norm
 from test_generative import IN_PYTHON
 
 from bayesnb.dependence.exponents import Exponents, Group, Layout
-from bayesnb.dependence.likelihood import FEW_CLASSES, Alike, Rows, derivatives, log_likelihood
+from bayesnb.dependence.likelihood import FEW_CLASSES, Rows, derivatives, log_likelihood
 from bayesnb.dependence.posterior import laplace, learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 
 
-def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0, numbers: int = 0) -> Rows:
+def rows(
+    n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0, cells: int = 0, numbers: int = 0
+) -> Rows:
     """Terms of Normal columns with known means, as if each were learned elsewhere."""
     rng = default_rng(seed)
     y = rng.integers(classes, size=n)
     mean = signal * rng.normal(size=(classes, terms))
     x = mean[y] + rng.normal(size=(n, terms))
     s = -0.5 * (x[:, None] - mean) ** 2
-    cells = np.column_stack([rng.integers(-1, 2, n), rng.integers(2, 5, n)])
+    inside = np.column_stack([rng.integers(-1, 2, n), rng.integers(2, 5, n)])
+    alike = (inside[:, :, None] == np.arange(cells)).any(1)
     offset, weight = rng.normal(size=(n, classes)), rng.choice([0.5, 1.0, 2.0], n)
-    return Rows(s, offset, y, weight, Alike(cells, rng.normal(size=(n, numbers))))
+    return Rows(s, offset, y, weight, np.column_stack([alike, rng.normal(size=(n, numbers))]))
 
 
 def halves(r: Rows):
@@ -48,8 +51,8 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
     for c in range(layout.classes):
         joint[:, c] += r.terms[:, c, deviating] @ by_class[c, : len(deviating)]
         for k in range(layout.cells):
-            joint[:, c] += by_class[c, len(deviating) + k] * (r.alike.cells == k).any(1)
-        joint[:, c] += r.alike.numbers @ by_class[c, len(deviating) + layout.cells : -1]
+            joint[:, c] += by_class[c, len(deviating) + k] * r.alike[:, k]
+        joint[:, c] += r.alike[:, layout.cells :] @ by_class[c, len(deviating) + layout.cells : -1]
     own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
     return float(r.weight @ own)
 
@@ -58,7 +61,7 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
 @pytest.mark.parametrize("classes", [3, FEW_CLASSES + 1], ids=["by pairs of classes", "by classes"])
 def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, numbers, classes):
-    r = rows(classes=classes, numbers=numbers)
+    r = rows(classes=classes, cells=cells, numbers=numbers)
     layout = layout_of(own, classes, cells, numbers=numbers)
     rng = default_rng(1)
     point = rng.normal(size=layout.size) * 0.3
@@ -73,9 +76,36 @@ def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, numbers, cl
     assert_allclose(information, curved, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize(("cells", "numbers"), [(0, 0), (5, 2)])
+def test_two_classes_have_the_same_posterior_in_the_layout_of_their_log_odds(cells: int, numbers: int):
+    r = rows(classes=2, cells=cells, numbers=numbers)
+    layout = layout_of([], 2, cells, numbers=numbers)
+    relative, sd = layout.relative, np.full(layout.size, 0.7)
+    point = default_rng(1).normal(size=relative.size) * 0.3
+    assert_allclose(relative.narrowed(relative.whole(point)), point)
+    value, slope, information = derivatives(halves(r), layout, relative.whole(point))
+    own = derivatives(halves(r), relative, point)
+    assert_allclose(own[0], value)
+    assert_allclose(own[1], relative.narrowed(slope), atol=1e-12)
+    assert_allclose(own[2], relative.narrowed(relative.narrowed(information).T), atol=1e-12)
+    assert_allclose(
+        log_likelihood(halves(r), relative, point[None]), [plain_log_likelihood(r, layout, relative.whole(point))]
+    )
+    precision = own[2] + np.diag(1 / sd[: relative.size] ** 2)
+    assert_allclose(
+        relative.whole_precision(precision, sd[: relative.size]), information + np.diag(1 / sd**2), atol=1e-12
+    )
+    found, expected = (
+        laplace(halves(r), of, 0 * of_sd, of_sd, 0 * of_sd)
+        for of, of_sd in ((relative, sd[: relative.size]), (layout, sd))
+    )
+    assert_allclose(relative.whole(found.mode), expected.mode, atol=1e-6)
+    assert_allclose(found.log_evidence, expected.log_evidence)
+
+
 @pytest.mark.parametrize(("own", "cells"), [([], 0), ([0, 1, 2, 3], 0), ([1], 5)])
 def test_the_mode_is_that_of_an_independent_optimiser(own, cells):
-    r = rows()
+    r = rows(cells=cells)
     layout = layout_of(own, 3, cells)
     mean, sd = np.zeros(layout.size), np.full(layout.size, 0.7)
     mean[:4] = 1.0
@@ -121,18 +151,17 @@ def test_exponents_of_nothing_are_naive_bayes():
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_probabilities_are_averages_over_the_normal_of_the_exponents(classes):
     r, cells = rows(80, classes), default_rng(1).integers(-1, 5, (80, 1))
-    alike = Alike(cells, np.zeros((80, 0)))
-    learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, alike), cells=5)
+    inside = np.eye(6)[cells[:, 0]][:, :5]
+    learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, inside), cells=5)
     far, ruled_out = r.offset.copy(), np.zeros(80, bool)
     far[:20, 0], far[20:40, 0], ruled_out[20:40] = -900.0, -np.inf, True
     (spread,) = learned.spreads
     v = learned.layout.exponents(spread.draws(default_rng(2).standard_normal((4000, len(spread.mean)))))
-    inside = np.eye(6)[cells[:, 0]][:, :5]
     joint = np.einsum("rct,dct->drc", r.terms, v[..., :4]) + np.einsum("rk,dck->drc", inside, v[..., 4:9])
     joint += far + v[:, None, :, -1]
     log_p = joint - logsumexp(joint, axis=-1, keepdims=True)
     wanted = logsumexp(log_p, axis=0) - np.log(len(v))
-    found = learned.log_proba(r.terms, far, alike)
+    found = learned.log_proba(r.terms, far, inside)
     assert_allclose(np.exp(found), np.exp(wanted), atol=0.04)  # of 4,000 draws, five standard errors at most
     assert (np.isneginf(found[:, 0]) == ruled_out).all()
 
@@ -244,7 +273,7 @@ def test_a_wrong_specification_is_refused_with_the_name_of_its_parameter(wrong):
 
 @pytest.mark.parametrize(("by_class", "cells"), [(False, 0), (True, 5)])
 def test_the_program_is_the_same_density(by_class, cells):
-    r = rows()
+    r = rows(cells=cells)
     learned = learn(r, [Group("features", 4, 1.0, 0.6, by_class=by_class)], cells, offset_sd=0.8, cell_sd=0.4)
     model = pymc_model(r, learned)
     # Three values are not worth a compiler.
@@ -262,8 +291,8 @@ def test_the_program_is_the_same_density(by_class, cells):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     # Laplace is worse the fewer rows there are, so more rows would be an easier test, and each costs at every step.
-    r = rows(n={0: 100, 1: 150}[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
     groups, cells = [Group("features", 4, 1.0, 0.5)], 5 * (seed % 2)
+    r = rows(n={0: 100, 1: 150}[seed], classes=2 + seed % 2, seed=seed, signal=0.5, cells=cells)
     learned = learn(r, groups, cells, draws=4000, cell_sd=0.3)
     found = verify(r, learned, range(learned.layout.classes), [f"cell {k}" for k in range(cells)], draws=1000, tune=500)
     assert found.convergence.converged

@@ -71,6 +71,24 @@ class Layout:
     def size(self) -> int:
         return self.terms + self.classes * len(self.own)
 
+    @property
+    def relative(self) -> Layout:
+        """The layout of the search: :class:`Relative` if possible, otherwise this one."""
+        possible = self.classes == 2 and len(self.own) == self.width - self.terms
+        return Relative(self.terms, 2, self.own, self.cells, self.numbers) if possible else self
+
+    def narrowed(self, x: Array) -> Array:
+        """Convert parameters (..., parameter) of the full layout to this layout."""
+        return x
+
+    def whole(self, x: Array) -> Array:
+        """Convert parameters (..., parameter) of this layout to the full layout."""
+        return x
+
+    def whole_precision(self, precision: Array, sd: Array) -> Array:
+        """Convert a precision matrix to the full layout; ``sd`` holds the prior standard deviations."""
+        return precision
+
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate).
 
@@ -109,6 +127,35 @@ class Layout:
         """Convert points to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
+        return found
+
+
+class Relative(Layout):
+    """The layout of two classes whose deviations d_0 and d_1 concern covariates with the same value for both classes.
+
+    Class probabilities depend only on d_1 - d_0. So the deviations are parametrized by (d_1 - d_0) / √2. The omitted
+    (d_1 + d_0) / √2 keeps its prior, which is independent of the rest.
+    """
+
+    @property
+    def size(self) -> int:
+        return self.terms + len(self.own)
+
+    @property
+    def relative(self) -> Layout:
+        return self
+
+    def narrowed(self, x: Array) -> Array:
+        first, second = np.split(x[..., self.terms :], 2, axis=-1)
+        return np.concatenate([x[..., : self.terms], (second - first) / np.sqrt(2)], axis=-1)
+
+    def whole(self, x: Array) -> Array:
+        half = x[..., self.terms :] / np.sqrt(2)
+        return np.concatenate([x[..., : self.terms], -half, half], axis=-1)
+
+    def whole_precision(self, precision: Array, sd: Array) -> Array:
+        found, n = self.whole(self.whole(precision).T), self.terms
+        found[n:, n:] += np.tile(np.diag(0.5 / sd[n:] ** 2), (2, 2))
         return found
 
 
@@ -261,7 +308,7 @@ class Exponents:
         starts = np.cumsum([0, *(group.terms for group in groups)])
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
             mean[first:last], sd[first:last] = group.mean, scales[group.name]
-        by_class = sd[layout.terms :].reshape(layout.classes, -1)
+        by_class = sd[layout.terms :].reshape(-1, len(layout.own))
         cells, numbers = len(layout.own) - layout.cells - layout.numbers - 1, len(layout.own) - layout.numbers - 1
         by_class[:, cells:numbers] = scales[CELLS]
         by_class[:, numbers:-1] = scales[SLOPES]

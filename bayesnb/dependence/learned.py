@@ -15,7 +15,7 @@ from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, uninformative
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
-from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
+from bayesnb.dependence.likelihood import HELD, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import one_thread_each, slices
@@ -130,7 +130,7 @@ class Dependence:
 
     def _asked(
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
-    ) -> Iterator[tuple[slice, Array, Array, Alike | None]]:
+    ) -> Iterator[tuple[slice, Array, Array, Array | None]]:
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
@@ -143,7 +143,7 @@ class Dependence:
                 asked = exponent_terms(self.spec, own, self.terms.beside(posterior, part, n))
             yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
-    def alike(self, data: Data, n_rows: int) -> Alike | None:
+    def alike(self, data: Data, n_rows: int) -> Array | None:
         layout = self.exponents.layout
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
@@ -243,7 +243,7 @@ class DrawnDependence:
         v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
         if (alike := dependence.alike(data, n_rows)) is not None:
-            joint += alike.matrix(layout.cells + layout.numbers) @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
+            joint += alike @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1
@@ -275,12 +275,14 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
-def alike_of(of_cells: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
-    """The covariates that have the same value for all classes, or ``None``."""
+def alike_of(of_cells: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Array | None:
+    """The covariates that have the same value for all classes, as in :class:`Rows`, or ``None``."""
     if not cells + numbers:
         return None
-    inside = of_cells.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
-    return Alike(inside, of_cells.standardized(data, n_rows) if numbers else np.zeros((n_rows, 0)))
+    found = np.zeros((n_rows, cells + 1))  # The last column collects missing cells.
+    if cells:
+        found[np.arange(n_rows)[:, None], of_cells.grid.numbered(data, n_rows)] = 1.0
+    return np.concatenate([found[:, :-1], of_cells.standardized(data, n_rows) if numbers else found[:, :0]], axis=1)
 
 
 def rows_left_out(

@@ -141,17 +141,19 @@ class _Learning:
         alike = before is not None and all(each.statistics.cells.grid.complete for each in (found, before[0]))
         rows = rows_left_out(found, spec, posterior, self.data, labels, cells, numbers, trees=False)
         blocks = terms.in_blocks(n, n_classes, len(called))
-        held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
+        held = [*map(rows, blocks)] if n * (n_classes * len(called) + cells + numbers) <= HELD else None
         sample = None
         if labels.size > 2 * SAMPLE:
             some, few_labels = self.order.drawn(labels, SAMPLE, spec.random_seed)
             sample = replace(rows(some), weight=few_labels.weight)
 
         def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
-            n = sum(group.terms for group in groups)
-            kept = None if held is None else [block.first(n, linear) for block in held]
-            few = None if sample is None else sample.first(n, linear)
-            source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
+            n, covariates = sum(group.terms for group in groups), cells + numbers * linear
+            kept = None if held is None else [block.first(n, covariates) for block in held]
+            few = None if sample is None else sample.first(n, covariates)
+            source = (
+                (lambda: (block.first(n, covariates) for block in map(rows, blocks))) if kept is None else lambda: kept
+            )
             start = None if before is None else (before[1][member], places[:n], alike)
             found = learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
             progress.add(1)

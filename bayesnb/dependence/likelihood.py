@@ -13,35 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.special import expit
 
-from bayesnb.dependence.exponents import Layout
+from bayesnb.dependence.exponents import Layout, Relative
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array
-
-
-@dataclass(frozen=True, eq=False)
-class Alike:
-    """Covariates that have the same value for all classes, with one parameter per class.
-
-    ``cells``, (row, column), holds positions in the list of all cells that have offsets; -1 if the cell is missing.
-    ``numbers``, (row, number), are standardized; 0 if missing.
-    """
-
-    cells: Array
-    numbers: Array
-
-    def __getitem__(self, which: Array | slice) -> Alike:
-        return Alike(self.cells[which], self.numbers[which])
-
-    def matrix(self, width: int) -> Array:
-        """The covariates as a matrix (row, width): first indicators of the cells, then the numbers."""
-        rows, n = len(self.cells), width - self.numbers.shape[1]
-        found = np.zeros((rows, n + 1))  # the last column collects missing cells
-        if n:
-            found[np.arange(rows)[:, None], self.cells] = 1.0
-        return np.concatenate([found[:, :n], self.numbers], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,26 +28,42 @@ class Rows:
     """A block of rows, with the terms that the exponents multiply, (row, class, term), in nats.
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
-    and weights of the rows.
+    and weights of the rows. ``alike``, (row, covariate), holds covariates with the same value and one parameter for
+    each class: indicators of cells, then standardized numbers.
     """
 
     terms: Array
     offset: Array
     codes: Array
     weight: Array
-    alike: Alike | None = None
+    alike: Array | None = None
 
     def __getitem__(self, which: Array | slice) -> Rows:
+        if isinstance(which, slice) and which.indices(len(self.codes)) == (0, len(self.codes), 1):
+            return self
         alike = None if self.alike is None else self.alike[which]
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
-    def first(self, terms: int, numbers: bool = False) -> Rows:
-        alike = self.alike
-        if alike is not None and not numbers:
-            alike = Alike(alike.cells, alike.numbers[:, :0])
-        if terms == self.terms.shape[2] and alike is self.alike:
-            return self
-        return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=alike)
+    def first(self, terms: int, alike: int) -> Rows:
+        """The same rows with the first ``terms`` terms and the first ``alike`` covariates that are alike."""
+        own = None if self.alike is None else self.alike[:, :alike]
+        return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
+
+    @cached_property
+    def covariates(self) -> Array:
+        """The covariates ``alike`` and the constant 1."""
+        return with_constant(self.alike, len(self.codes))
+
+    @cached_property
+    def of_log_odds(self) -> tuple[Array, Array, Array]:
+        """For a :class:`Relative` layout: the covariates of the log-odds, their offset, and the sign of each label."""
+        covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.covariates], axis=1)
+        return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
+
+
+def with_constant(alike: Array | None, rows: int) -> Array:
+    """The covariates ``alike`` and the constant 1."""
+    return np.column_stack([*([] if alike is None else [alike]), np.ones(rows)])
 
 
 type Source = Callable[[], Iterable[Rows]]
@@ -80,19 +75,18 @@ NUMBERS = 2**18
 """Size of a temporary array with one number per row, class and draw."""
 
 
-def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
+def log_joint(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
     """The log class probabilities up to a constant, (class, row, draw); ``v`` is from :meth:`Layout.exponents`."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
-    inside = alike.matrix(v.shape[-1] - n - 1) if alike is not None else None
     for c, joint in enumerate(found):
         np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
-        if inside is not None:
-            joint += inside @ v[:, c, n:-1].T
+        if alike is not None:
+            joint += alike @ v[:, c, n:-1].T
         joint += offset[:, c, None] + v[:, c, -1]
     return found
 
 
-def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
     """log p(c | x, w), as (class, row, draw)."""
     joint = log_joint(terms, offset, v, alike)
     joint -= joint.max(0)
@@ -102,15 +96,27 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike
 
 def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
     """Yield blocks of rows, each with the weighted log probabilities of the labels, (row, draw)."""
-    v = layout.exponents(parameters)
+    relative = layout.relative
+    points = parameters if relative is layout else relative.narrowed(parameters)
+    v = None if isinstance(relative, Relative) else layout.exponents(points)
     # Blocks are divided so that the array of all draws stays small.
     for block in source():
-        for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
+        for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(points) * layout.classes))):
             rows = block[cut]
-            joint = log_joint(rows.terms, rows.offset, v, rows.alike)
-            joint -= joint.max(0)
-            own = joint[rows.codes, np.arange(len(rows.codes))]
-            yield rows, rows.weight[:, None] * (own - np.log(np.exp(joint, out=joint).sum(0)))
+            if v is None:
+                covariates, offset, sign = rows.of_log_odds
+                log_p = log_expit(sign[:, None] * (covariates @ points.T + offset[:, None]))
+            else:
+                joint = log_joint(rows.terms, rows.offset, v, rows.alike)
+                joint -= joint.max(0)
+                own = joint[rows.codes, np.arange(len(rows.codes))]
+                log_p = own - np.log(np.exp(joint, out=joint).sum(0))
+            yield rows, rows.weight[:, None] * log_p
+
+
+def log_expit(x: Array) -> Array:
+    """log(1 / (1 + exp(-x)))."""
+    return np.minimum(x, 0.0) - np.log(1.0 + np.exp(-np.abs(x)))
 
 
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
@@ -127,6 +133,8 @@ FEW_CLASSES = 3
 
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
     """The log-likelihood, its gradient (parameter,) and its information (parameter, parameter): minus the Hessian."""
+    if isinstance(layout, Relative):
+        return _of_log_odds(source, parameters)
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
     slope = np.zeros((n_classes, layout.width))
@@ -139,9 +147,7 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
         log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
         p = np.exp(log_p)
-        alike = np.ones((len(rows.codes), 1))
-        if rows.alike is not None:
-            alike = np.column_stack([rows.alike.matrix(layout.cells + layout.numbers), alike])
+        alike = rows.covariates
         for c in range(n_classes):
             missed = rows.weight * ((rows.codes == c) - p[c])
             slope[c, :n_terms] += missed @ rows.terms[:, c]
@@ -154,6 +160,19 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     corner = mixed.reshape(n_terms, n_classes * len(own))
     information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
     return value, layout.slopes(slope), information
+
+
+def _of_log_odds(source: Source, parameters: Array) -> tuple[float, Array, Array]:
+    value, slope, information = 0.0, np.zeros(len(parameters)), np.zeros(2 * parameters.shape)
+    for rows in source():
+        covariates, offset, sign = rows.of_log_odds
+        own = (covariates @ parameters + offset) * sign
+        missed = rows.weight * expit(-own)
+        value += float(rows.weight @ log_expit(own))
+        slope += (sign * missed) @ covariates
+        weighed = covariates * np.sqrt(missed * expit(own))[:, None]
+        information += weighed.T @ weighed
+    return value, slope, information
 
 
 def _information_by_classes(

@@ -19,7 +19,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, STACKED, Exponents, Group, Layout, NoExponentsError
-from bayesnb.dependence.likelihood import HELD, Alike, Rows, Source, derivatives, log_likelihood, log_probabilities
+from bayesnb.dependence.likelihood import HELD, Rows, Source, derivatives, log_likelihood, log_probabilities
 from bayesnb.dependence.scores import Spread, nearest
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.model import normalize
@@ -342,36 +342,42 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point for the parameters of ``layout``, (parameter,), near the learned mode.
+        """A starting point for the parameters of ``layout.relative``, (parameter,), near the learned mode.
 
         ``places``, (term,), holds the position of each term in the learned layout. A new term has the position -1 and
         starts at ``mean``. ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
-        found[here] = old[there]
+        found[here] = self.learned.relative.narrowed(old)[there]
         return found
 
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
         """The mean and precision matrix from which :func:`~bayesnb.dependence.scores.nearest` starts, in ``layout``."""
-        (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
-        own = self.learned.places(self.layout)
+        (here, there), (old, found) = self._shared(layout, places, alike), self._informed
         mean, precision = mean.copy(), precision.copy()
-        mean[here] = spread.mean[own][there]
-        inverse = np.linalg.inv(spread.root[own])
-        found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
+        mean[here] = old[there]
         precision[here] = precision[:, here] = 0.0
         precision[np.ix_(here, here)] = found[np.ix_(there, there)] + np.diag(1 / sd[here] ** 2)
         return mean, precision
 
+    @cached_property
+    def _informed(self) -> tuple[Array, Array]:
+        """The mean, and the precision matrix minus that of the prior, in ``learned.relative``."""
+        own, layout, (spread,) = self.learned.places(self.layout), self.learned.relative, self.spreads
+        inverse = np.linalg.inv(spread.root[own])
+        found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
+        return layout.narrowed(spread.mean[own]), layout.narrowed(layout.narrowed(found).T)
+
     def _shared(self, layout: Layout, places: Array, alike: bool) -> tuple[Array, Array]:
         here = np.flatnonzero(places >= 0)
         there = places[here]
-        if alike and layout.size - layout.terms == self.learned.size - self.learned.terms:
+        learned = self.learned.relative
+        if alike and layout.size - layout.terms == learned.size - learned.terms:
             here = np.concatenate([here, np.arange(layout.terms, layout.size)])
-            there = np.concatenate([there, np.arange(self.learned.terms, self.learned.size)])
+            there = np.concatenate([there, np.arange(learned.terms, learned.size)])
         return here, there
 
     def within(self, layout: Layout) -> LearnedExponents:
@@ -444,7 +450,7 @@ class LearnedExponents:
             spreads.append(Spread(each.weight, np.where(known, each.mean[place], 0.0), root))
         return replace(self, layout=layout, learned=learned, posterior=posterior, points=points, spreads=tuple(spreads))
 
-    def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
+    def log_proba(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
         ``terms``, (row, class, term), are the terms of new or left-out rows. ``offset``, (row, class), is log p(c | D).
@@ -461,7 +467,7 @@ class LearnedExponents:
 
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
-    def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
+    def log_proba_of_members(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
         """log p(c | x) under each member of a model average, (member, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
@@ -515,7 +521,8 @@ def learn_exponents(
         If a term is not finite, for example under a prior that gives a level the probability 0.
     """
     few: Source = source if sample is None else lambda: [sample]
-    layout = Layout.of(groups, _classes(few, names), cells, numbers)
+    whole = Layout.of(groups, _classes(few, names), cells, numbers)
+    layout = whole.relative
     every = {group.name: group.sd for group in groups}
     every |= {OWN: spec.class_sd, CELLS: spec.cell_sd, SLOPES: spec.slope_sd}
     chosen = [group.name for group in groups]
@@ -568,16 +575,19 @@ def learn_exponents(
                 if found.log_evidence > best.log_evidence + TIE:
                     best, scales, here, changed = found, other, begun(found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
-    prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
-    begin = best.mode, best.factor @ best.factor.T
+    prior, begin = spec.prior(layout, groups, scales), (best.mode, best.factor @ best.factor.T)
+    factor = cholesky(layout.whole_precision(begin[1], prior[1]), lower=True)
+    best = Laplace(layout.whole(best.mode), factor, best.log_evidence)
+    points, off = best.mode[None], 0.0
     if before is None:
-        points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
+        rng = np.random.default_rng(spec.random_seed)
+        points, off = draws(source, whole, *spec.prior(whole, groups, scales), best, spec.draws, rng)
     else:
         begin = before[0].near(layout, *before[1:], prior[1], *begin)
     spread = nearest(source, layout, *prior, *begin)
     weights = np.full(len(points), 1 / len(points))
     return LearnedExponents(
-        spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)
+        spec, whole, tuple(names), tuple(groups), scales, whole, best, points, off, weights, {}, spreads=(spread,)
     )
 
 

@@ -31,7 +31,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     learned = learned.largest
     layout, n = learned.layout, learned.layout.terms
     # The posterior is cut (Plummer 2015): the labels change the exponents, but not the terms.
-    rows = rows.first(n)
+    rows = rows.first(n, layout.cells)
     deviations = layout.own[layout.own < n]
     mean, every = learned.prior
     sd = every[n:].reshape(layout.classes, -1)
@@ -44,7 +44,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
             joint += (rows.terms[:, :, deviations] * d).sum(-1)
         if layout.cells:
             b_cell = pm.Normal("b_cell", 0.0, sd[:, len(deviations) : -1], shape=(layout.classes, layout.cells))
-            joint += pt.dot(rows.alike.matrix(layout.cells), b_cell.T)
+            joint += pt.dot(rows.alike, b_cell.T)
         own = joint[np.arange(len(rows.codes)), rows.codes]
         pm.Potential("labels", (rows.weight * (own - pt.logsumexp(joint, axis=1))).sum())
     return model
@@ -115,7 +115,7 @@ def verify(
     from arviz_stats.base import array_stats
 
     learned = learned.largest
-    rows = rows.first(learned.layout.terms)
+    rows = rows.first(learned.layout.terms, learned.layout.cells)
     model, judge = pymc_model(rows, learned), Sampler(**sampler)
     names = [variable.name for variable in model.free_RVs]
     drawn, convergence = judge.run(model, names, "the exponents")

@@ -16,8 +16,8 @@ from scipy.linalg.lapack import dsygst, dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence import likelihood
-from bayesnb.dependence.exponents import Layout
-from bayesnb.dependence.likelihood import Alike, Source
+from bayesnb.dependence.exponents import Layout, Relative
+from bayesnb.dependence.likelihood import Source, with_constant
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, log
 
@@ -78,7 +78,7 @@ class Spread:
         found[:, order] = z @ cholesky(own @ own.T)
         return self.mean + found
 
-    def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
+    def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Array | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the parameters.
 
         ``terms``, ``offset`` and ``alike`` are as in ``likelihood.log_joint``.
@@ -88,7 +88,7 @@ class Spread:
             return likelihood.log_posterior_of_classes(terms, offset, exponents, alike)[..., 0].T
         found = np.empty(offset.shape)
         for cut in self.blocks(layout, len(offset)):
-            same = covariates(layout, alike if alike is None else alike[cut], len(found[cut]))
+            same = with_constant(alike if alike is None else alike[cut], len(found[cut]))
             found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], same))
         return found
 
@@ -96,7 +96,7 @@ class Spread:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of scores; ``same`` is from :func:`covariates`."""
+        """Mean (row, class) and covariance (row, class, class) of scores; ``same`` is ``Rows.covariates``."""
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -116,12 +116,6 @@ class Spread:
 def _past_zeros(root: Array) -> slice:
     """A slice from the first column with a nonzero entry to the last column."""
     return slice(int(root.any(0).argmax()), None)
-
-
-def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
-    """The covariates that have the same value for all classes: indicators of cells, numbers, and the constant 1."""
-    width = layout.cells + layout.numbers
-    return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
 
 
 def averaged(mean: Array, covariance: Array) -> Array:
@@ -322,6 +316,8 @@ SEARCHED = 256
 
 def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
     """The mean gradient and the mean information (minus the Hessian) of the log-likelihood, for Normal parameters."""
+    if isinstance(layout, Relative):
+        return _expected_of_log_odds(source, spread)
     n, n_classes = layout.terms, layout.classes
     own = layout.own[layout.own < n]
     width = len(layout.own)
@@ -330,7 +326,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     apart = np.zeros((n_classes, width, n_classes, width))
     for rows in (block[cut] for block in source() for cut in slices(len(block.codes), max(64, CELLS // n_classes**2))):
         p, curved = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
-        alike = covariates(layout, rows.alike, len(rows.codes))
+        alike = rows.covariates
         for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
             few = spread.scores(layout, rows.terms[cut], rows.offset[cut], alike[cut])
             p[cut], curved[cut] = expected(*few, SEARCHED)
@@ -365,27 +361,32 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     return layout.slopes(slope), (information + information.T) / 2
 
 
+def _expected_of_log_odds(source: Source, spread: Spread) -> tuple[Array, Array]:
+    slope, information = np.zeros(len(spread.mean)), np.zeros(2 * spread.mean.shape)
+    for rows in source():
+        covariates, offset, sign = rows.of_log_odds
+        center, away = covariates @ spread.mean + offset, covariates @ spread.root
+        sd = np.sqrt(np.vecdot(away, away))
+        parts = [
+            _mean_logistic(center[cut], sd[cut]) for cut in slices(len(center), likelihood.NUMBERS // len(LOG_ODDS))
+        ]
+        p, product = (np.concatenate(each) for each in zip(*parts, strict=True))
+        slope += (rows.weight * ((sign > 0) - p)) @ covariates
+        weighed = covariates * np.sqrt(rows.weight * product)[:, None]
+        information += weighed.T @ weighed
+    return slope, information
+
+
 def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Array, precision: Array) -> Spread:
     """The variational Gaussian: the Normal closest to the posterior, by the divergence KL(Normal | posterior).
 
     The search is Newton's method, with derivatives averaged over the current Normal (Opper and Archambeau 2009). The
     first Normal has the mean ``center`` and the precision matrix ``precision``.
     """
-    n, two = layout.terms, layout.classes == 2 and len(layout.own) == layout.width - layout.terms
-    if two:
-        # Only the difference of the two classes' deviations d matters. So the search needs only (d_1 - d_0) / √2, and
-        # (d_1 + d_0) / √2 keeps its prior, which is independent of the rest.
-        mean, center, precision = _compared(mean, n), _compared(center, n), _compared(_compared(precision, n).T, n)
-        sd = sd[: len(mean)]
     factor, root = _inverse_root(precision)
     size, last = 0.5, np.inf
     for step in range(1, MOST + 1):
-        if two:
-            spread = Spread(1.0, _apart(center, n), _apart(root.T, n).T)
-            slope, information = expected_derivatives(source, layout, spread)
-            slope, information = _compared(slope, n), _compared(_compared(information, n).T, n)
-        else:
-            slope, information = expected_derivatives(source, layout, Spread(1.0, center, root))
+        slope, information = expected_derivatives(source, layout, Spread(1.0, center, root))
         wanted = information + np.diag(1 / sd**2)
         slope -= (center - mean) / sd**2
         # In standard deviations: the distance that the centre moves, and the change rootᵀ wanted root - 1 of every pair
@@ -404,23 +405,9 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
         center = center + max(size, 0.5) * (root @ (root.T @ slope))
         if change < min(FAR, CLOSE * max(10.0, determined**2)) or step >= max(FEWEST, WORK / max(determined, 1.0)):
             break
-    if two:
-        precision = _apart(_apart(precision, n).T, n)
-        precision[n:, n:] += np.tile(np.diag(0.5 / sd[n:] ** 2), (2, 2))
-        center, root = _apart(center, n), _inverse_root(precision)[1]
-    return Spread(1.0, center, root)
-
-
-def _compared(x: Array, n: int) -> Array:
-    """Keep the first ``n`` parameters; replace the deviations of both classes by their difference divided by √2."""
-    first, second = np.split(x[..., n:], 2, axis=-1)
-    return np.concatenate([x[..., :n], (second - first) / np.sqrt(2)], axis=-1)
-
-
-def _apart(x: Array, n: int) -> Array:
-    """Undo :func:`_compared`, with deviations that sum to 0."""
-    half = x[..., n:] / np.sqrt(2)
-    return np.concatenate([x[..., :n], -half, half], axis=-1)
+    if isinstance(layout, Relative):
+        root = _inverse_root(layout.whole_precision(precision, sd))[1]
+    return Spread(1.0, layout.whole(center), root)
 
 
 def _inverse_root(precision: Array) -> tuple[Array, Array]:

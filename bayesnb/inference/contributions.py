@@ -167,15 +167,15 @@ def weighed_terms(
     yield line(OFFSET, np.full(n, _against(v[:, -1], a, b)), biases)
     # Contributions of cell offsets, the kernel and the partitions to each column, and draws of them.
     beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
-    alike, shares, layout = dependence.alike(data, n), dependence.terms.shares(data, n), exponents.layout
-    if alike is not None:
-        for term, cell in zip(grid.terms, alike.cells.T, strict=False):
+    shares, layout, of_cells = dependence.terms.shares(data, n), exponents.layout, dependence.statistics.cells
+    if layout.cells:
+        for term, cell in zip(grid.terms, grid.numbered(data, n).T, strict=True):
             at = layout.terms + np.maximum(cell, 0)
             beside_columns[int(term)] = [np.where(cell >= 0, _against(each[..., at].swapaxes(-1, -2), a, b), 0.0)
                                          for each in (v, vs)]  # fmt: skip
-        numbers = dependence.statistics.cells.numbers
-        for k, number in enumerate(alike.numbers.T):
-            old, at = beside_columns[int(grid.terms[numbers.columns[k]])], layout.terms + layout.cells + k
+    if layout.numbers:
+        for k, number in enumerate(of_cells.standardized(data, n).T):
+            old, at = beside_columns[int(grid.terms[of_cells.numbers.columns[k]])], layout.terms + layout.cells + k
             old[:] = [before + np.multiply.outer(_against(each[..., at], a, b), number)
                       for before, each in zip(old, (v, vs), strict=True)]  # fmt: skip
     called = [*exponents.names, *["trees"] * (dependence.statistics.cells.trees is not None)]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from bayesnb.dependence.likelihood import with_constant
 from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
@@ -176,7 +177,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
         )
     posterior.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     n_classes, (mean, covariance) = len(posterior.labels), dependence.exponents.moments()
-    layout, n_terms = dependence.exponents.layout, dependence.exponents.layout.terms
+    n_terms = dependence.exponents.layout.terms
     squares = mean[:n_terms] ** 2 + np.diagonal(covariance)[:n_terms]
     _, first, second = posterior.label.log_powers(np.zeros(n_classes))
     offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
@@ -192,9 +193,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
             level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
         level = np.concatenate([level, dependence.terms.beside(posterior, part, n)], axis=-1)[..., :n_terms]
         # The derivative of ln p(c, x) in an exponent is its term; in an offset it is 1 if the row has it, otherwise 0.
-        alike = dependence.alike(part, n)
-        beside = [] if alike is None else [alike.matrix(layout.cells + layout.numbers)]
-        held = np.column_stack([*beside, np.ones(n)])
+        held = with_constant(dependence.alike(part, n), n)
         own = np.einsum("ck,rj->rckj", np.eye(n_classes), held).reshape(n, n_classes, -1)
         steps = np.concatenate([level, own], axis=-1)
         apart = steps[:, :, None] - steps[:, None, :]

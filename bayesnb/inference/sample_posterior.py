@@ -224,7 +224,7 @@ class _Draws:
         dependence = classifier.believed.require_exponents()
         # If models are averaged, only the member with all terms has a PyMC model.
         learned, rng = dependence.exponents.largest, np.random.default_rng(self.seed)
-        rows = rows.first(learned.layout.terms)
+        rows = rows.first(learned.layout.terms, learned.layout.cells)
         start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(self.chains, self.draws)
         if sampler == "nuts":
             settings = {"random_seed": int(rng.integers(2**31)), **self.arguments}

@@ -669,3 +669,14 @@ def test_gains_of_columns_are_said_to_be_those_of_naive_bayes_if_the_model_has_a
 @pytest.mark.parametrize("question", ["column-gains", "loo", "suspicious-labels"])
 def test_help_says_that_a_question_is_about_the_learned_rows(capsys, question):
     assert "MODEL LEARNED\n" in run(capsys, "ask", question, "--help")[1]
+
+
+@pytest.mark.slow
+def test_a_report_of_naive_bayes_recommends_one_dependence_which_its_scores_chose(table):
+    X, y = table[["age"]].assign(again=table["age"], thrice=table["age"]), table["outcome"]
+    page = report(BayesianNB().fit(X, y), X, y, format="md", cv=5)
+    found = page.partition("## What to look at")[2].partition("\n## ")[0]
+    audited = next(line for line in found.splitlines() if "given the class" in line and "pairs" in line)
+    assert "dependence=" not in audited
+    assert "too large" in audited
+    assert len({*re.findall(r"Recommended: dependence=\"(\w+)\"", page)}) == 1

@@ -506,7 +506,7 @@ def test_writing_a_page_to_a_folder_is_refused(tmp_path):
 QUICK = ("--draws", "50", "--explain", "1", "--dependence", "none")
 
 
-@pytest.mark.parametrize(("name", "start"), [("r.md", "# Naive"), ("r", "<!doctype html>")])
+@pytest.mark.parametrize(("name", "start"), [("r.md", "# Report"), ("r", "<!doctype html>")])
 def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, start):
     path = tmp_path / name
     code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *QUICK)

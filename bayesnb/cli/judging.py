@@ -145,7 +145,7 @@ def report(
     learned = fitted(
         data, target, format, settings, random_state, check=lambda _, X, labels, classes: require_folds(labels, cv)
     )
-    title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
+    title = title if title is not None else f"Report: {Path(learned.name).name}"
     remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: not remark.serious))]
     clf = Held(**learned.parameters.by_name(), classifier_=learned.clf)
     page = page_of(

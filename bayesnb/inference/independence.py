@@ -89,7 +89,8 @@ class Independence:
         return "weighted" if self.too_sure != 1 else None
 
     @property
-    def finding(self) -> Message:
+    def evidence(self) -> Message:
+        """The dependent pairs and the size of the log-odds, without advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -108,7 +109,11 @@ class Independence:
             shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
             whose = "" if self.dependence is None else "naive Bayes "
             odds = Message("{whose}log-odds are {times} times too {way}", whose=whose, times=shown, way=way)
-        return Message("{counted}; {odds}; {cure}.", counted=counted, odds=odds, cure=self._cure)
+        return Message("{counted}; {odds}", counted=counted, odds=odds)
+
+    @property
+    def finding(self) -> Message:
+        return Message("{evidence}; {cure}.", evidence=self.evidence, cure=self._cure)
 
     @property
     def _cure(self) -> Message:

@@ -129,12 +129,22 @@ def report(
         return found
 
     asking = Asking(model, table, y, share)
+
+    def audited() -> parts.Section:
+        made = asking.section("independence")
+        if model.dependence is not None:
+            return made
+        # The scores of held-out rows recommend a dependence, so the audit does not.
+        said = Message("{evidence}.", evidence=asking.answer("independence").evidence)
+        return replace(made, lead=said, finding=said)
+
     steps: dict[str, Callable[[], parts.Section]] = {
         scores.WORTH: lambda: scores.worth(compared().card(key), compared().recommendation),
         UNCERTAIN: lambda: asking.uncertain(codes, explain, by, unit, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
         scores.ESTIMATES: lambda: scores.estimates(compared()),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),
+        QUESTIONS["independence"].shown.title: audited,
     }
     named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown and each.shown.title}
     steps = {title: partial(asking.section, name) for title, name in named.items()} | steps

@@ -137,7 +137,7 @@ class Asking:
         made = section_of(QUESTIONS[name], found, top)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made
-        said = "{lead} They are judged with {cure}, which the audit of the columns advises."
+        said = "{lead} They are judged with {cure}, because columns depend on each other given the class."
         judged = Message(said, lead=made.lead, cure=Cure("dependence", self.advice))
         return replace(made, lead=judged, finding=judged)
 

@@ -349,6 +349,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: Hurdle(Hurdle()), "a Hurdle has one 0"),
         (lambda: Hurdle(StudentT()), "families with a closed form"),
         (lambda: Hurdle(zero=Gamma()), "Expected the prior of Bernoulli to be a Beta"),
+        (lambda: Ordinal(["low", "high"]), r"name of another argument \(order=, orders=\) before its value"),
         (lambda: of({"x": Hurdle()}, {"x": [1.0, 2.0, -1.0, 3.0]}),
          "-1 in row 2, where Hurdle needs 0 or a positive number"),
         (lambda: of({"x": Hurdle(Poisson())}, {"x": [1, 2, 1.5, 3]}),

@@ -123,10 +123,12 @@ class Family[P: Belief, S: Statistic](ABC):
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:
             if not isinstance(prior, self.conjugate):
                 name = self.conjugate.__name__
+                others = ", ".join(f"{each.name}=" for each in fields(self) if each.init and each.name != "prior")
                 example = f", such as {name}({prior!r})," if isinstance(prior, int | float) else ""
                 raise TypeError(
                     f"Expected the prior of {type(self).__name__} to be a {name}{example} or {{class: {name}}}; "
                     f"got {prior!r}"
+                    + (f": write the name of another argument ({others}) before its value" * bool(others))
                 )
             if isinstance(self.prior, Mapping) and getattr(prior, "tuned", None):
                 raise ValueError(f"a learned prior is one for all classes, which teach it; got {self.prior!r}")

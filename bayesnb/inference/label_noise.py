@@ -150,18 +150,20 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
     """A sentence on the expected number of wrong labels; with ``note``, the number is a rough estimate."""
-    positive = "Even if all labels are right, the expected number is above 0."
+    positive = "The expected number is above 0 even if all labels are right."
     if note:
-        return f"About {expected:.1f} of {n:,} labels are expected to be wrong, a rough estimate: {note}. {positive}"
+        return (
+            f"About {expected:.1f} of {n:,} labels are expected to be wrong. {positive} It is a rough estimate: {note}."
+        )
     return (
         f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if the columns are independent given the "
-        f"class; where they depend on each other, naive Bayes is too sure, and the number is too large. {positive}"
+        f"class. If they depend on each other, naive Bayes is overconfident, and the number is too large. {positive}"
     )
 
 
 EXPONENTS_KNOW = (
-    "the exponents have learned from all labels, wrong ones too, and leave no row out, so the class probabilities "
-    "expect some wrong labels already. Trust the order of the rows, not the numbers"
+    "the exponents were learned from all labels, also from that of the row itself and from wrong ones. Trust the order "
+    "of the rows more than the number"
 )
 """The note for models with a dependence."""
 

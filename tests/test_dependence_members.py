@@ -195,10 +195,15 @@ def test_the_power_of_an_average_makes_an_underconfident_mean_more_certain():
     y = (rng.random(3000) < p).astype(int)
     timid = np.stack([1 - p, p], 1) ** 0.5
     log_p = np.log(timid / timid.sum(1, keepdims=True))
-    found, power = stacked({"naive Bayes": log_p, "all terms": log_p}, Labels.of(y))
+    first = np.arange(3000) < 2
+    (found, power), (_, of_two) = stacked(
+        {"naive Bayes": log_p, "all terms": log_p}, y, 1.0 * np.stack([~first, first])
+    )
     assert 1.7 < power < 2.3
     assert_allclose(sum(found.values()), 1.0)
-    assert abs(stacked({"naive Bayes": log_p[:2]}, Labels.of(y[:2], 2))[1] - 1) < 0.2
+    assert abs(of_two - 1) < 0.2
+    (alone,) = stacked({"naive Bayes": log_p[2:], "all terms": log_p[2:]}, y[2:], np.ones((1, 2998)))
+    assert_allclose([*alone[0].values(), alone[1]], [*found.values(), power], rtol=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,8 @@ class _Learning:
         exponents, predicted = each[ALL], None
         if self.spec.average:
             held_out = drawn.held_out(each)
-            exponents = averaged(each, *stacked(held_out.log_p, held_out.labels))
+            own = held_out.labels
+            exponents = averaged(each, *stacked(held_out.log_p, own.codes, own.weight[None])[0])
             predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
             if predicted is not None and (change := self.posterior.change_of_prior()).any():
                 predicted = normalize(predicted + change)
@@ -239,9 +240,9 @@ class HeldOutRows:
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
             return None
         found = np.empty_like(self.log_p[ALL])
-        for k in range(folds):
-            rest, out = np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)
-            weight, power = stacked({name: p[rest] for name, p in self.log_p.items()}, self.labels[rest])
+        rest = self.fold != np.arange(folds)[:, None]
+        for k, (weight, power) in enumerate(stacked(self.log_p, self.labels.codes, self.labels.weight * rest)):
+            out = np.flatnonzero(~rest[k])
             found[self.rows[out]] = tempered(mixed({name: p[out] for name, p in self.log_p.items()}, weight), power)
         return found
 
@@ -263,27 +264,28 @@ MOST_LOG_POWER = 1.5
 """Largest absolute value of the logarithm of this power."""
 
 
-def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
+def stacked(log_p: Mapping[str, Array], codes: Array, weight: Array) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean, by posterior modes.
 
-    The weights have a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities
-    are underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
+    ``weight``, (average, row), holds weights of the rows for each of several averages. The weights of the members have
+    a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities are
+    underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
     """
-    rows = np.arange(len(labels))
-    found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
-    mean = mixed(log_p, found)
-
-    def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior with respect to ``log_power``."""
-        power = np.exp(log_power)
-        expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
-        return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
-
-    low, high = -MOST_LOG_POWER, MOST_LOG_POWER
-    while high - low > 1e-12:
+    rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
+    of_members = weights(np.stack([p[rows, codes] for p in log_p.values()]), prior, weight)
+    found = [dict(zip(log_p, each, strict=True)) for each in of_members.tolist()]
+    mean = np.stack([mixed(log_p, each) for each in found])
+    own, finite = np.where(weight > 0, mean[:, rows, codes], 0.0), np.where(np.isneginf(mean), 0.0, mean)
+    below = mean - mean.max(2, keepdims=True)
+    low, high = (np.full(len(weight), end) for end in (-MOST_LOG_POWER, MOST_LOG_POWER))
+    while high[0] - low[0] > 1e-12:
         middle = (low + high) / 2
-        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
-    return found, float(np.exp((low + high) / 2))
+        p = np.exp(np.exp(middle)[:, None, None] * below)
+        expected = (p * finite).sum(2) / p.sum(2)
+        # The derivative of the negative log posterior with respect to the log power.
+        slope = middle / POWER_SD**2 - np.exp(middle) * (weight * (own - expected)).sum(1)
+        low, high = np.where(slope > 0, low, middle), np.where(slope > 0, middle, high)
+    return [*zip(found, np.exp((low + high) / 2).tolist(), strict=True)]
 
 
 def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
@@ -291,18 +293,20 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
     return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 
-def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """Estimate the weights of the members by EM, from the log probabilities of the labels under each member."""
-    prior = np.array([PRIOR[name] for name in log_p])
-    each, pi = np.stack([*log_p.values()], axis=-1), prior / prior.sum()
+def weights(log_p: Array, prior: Array, weight: Array) -> Array:
+    """Estimate the weights of the members, (average, member), by EM with a Dirichlet prior.
+
+    ``log_p``, (member, row), holds the log probabilities of the labels. ``weight`` is (average, row).
+    """
+    some = ~np.isneginf(log_p).all(0)
     # Relative to the best member of each row, so that no sum underflows.
-    top = each.max(1, keepdims=True)
-    likely = np.exp(each - np.where(np.isneginf(top), 0.0, top))
+    likely = np.exp(log_p[:, some] - log_p[:, some].max(0))
+    total = prior.sum() + weight[:, some].sum(1, keepdims=True)
+    pi, prior, weight = np.tile(prior / prior.sum(), (len(weight), 1)), prior / total, weight[:, some] / total
     for _ in range(500):
-        total = likely @ pi
-        pi = prior + pi * ((weight / np.where(total > 0, total, 1.0)) @ likely)
-        pi /= pi.sum()
-    return dict(zip(log_p, pi.tolist(), strict=True))
+        # The new weights add up to 1.
+        pi = prior + pi * ((weight / (pi @ likely)) @ likely.T)
+    return pi
 
 
 def averaged(found: Members, weight: Mapping[str, float], power: float = 1.0) -> LearnedExponents:

@@ -38,9 +38,9 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 def log_rising(a: Array, t: Array) -> Array:
     """Accurate ln Γ(a+t) - ln Γ(a), even for large ``a``; infinite if a + t <= 0."""
     a, t = np.asarray(a, float), np.asarray(t, float)
-    if t.ndim == 0 and t == 1:
+    if t.size == 1 and t.ndim <= a.ndim and abs(t.item()) == 1:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(a < 0, np.inf, np.log(a))
+            return np.where(a < 0, np.inf, np.log(a)) if t > 0 else np.where(a > 1, -np.log(a - 1), np.inf)
     a, t = np.broadcast_arrays(a, t)
     z = a + t
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -11,7 +11,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import named
-from bayesnb.dependence.learning import ALL, NAIVE, SHARES, weights
+from bayesnb.dependence.learning import NAIVE, SHARES, weights
 from bayesnb.dependence.near import NearCounts, NearTerm
 from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm
@@ -54,9 +54,11 @@ def test_columns_that_are_called_like_terms_change_no_probability(auto):
 
 def test_weights_follow_what_members_say_of_rows_and_few_rows_leave_them_near_the_prior():
     rng = np.random.default_rng(0)
-    right, wrong = np.log(rng.uniform(0.6, 0.9, 2000)), np.log(rng.uniform(0.1, 0.5, 2000))
-    assert weights({NAIVE: wrong, ALL: right}, np.ones(2000))[ALL] > 0.99
-    assert weights({NAIVE: wrong[:1], ALL: right[:1]}, np.ones(1))[ALL] < 0.8
+    wrong_and_right = np.log(rng.uniform([[0.1], [0.6]], [[0.5], [0.9]], (2, 2000)))
+    of_all, of_one = weights(wrong_and_right, np.ones(2), 1.0 * np.stack([np.ones(2000), np.arange(2000) == 0]))
+    assert of_all[1] > 0.99
+    assert of_one[1] < 0.8
+    assert_allclose([of_all.sum(), of_one.sum()], 1.0)
 
 
 def test_contributions_of_an_average_add_up_to_its_log_odds_and_columns_carry_the_terms_of_all_columns(auto):

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from bayesnb.kernels import sums
 from bayesnb.numerics import Array
 from bayesnb.priors.beta_tree import CELLS as TREE_CELLS
-from bayesnb.priors.beta_tree import BetaTree, splits
+from bayesnb.priors.beta_tree import BetaTree, Path, splits
 from bayesnb.statistics.statistic import Labels, Statistic
 
 
@@ -188,8 +188,16 @@ class ShapeTerm(CellTerm):
         return cls(whole, tree, counts)
 
     def table(self, less: float = 0.0) -> Array:
-        found = self._at(np.arange(self.counts.shape[1])[:, None, None], less)
+        path, whole = self._of_cells
+        with np.errstate(invalid="ignore"):
+            found = (path.plus(-less) if less else path).along() - whole
         return np.where(self.counts >= less, found.swapaxes(0, 1), 0.0)
+
+    @cached_property
+    def _of_cells(self) -> tuple[Path, Array]:
+        cell = np.arange(self.counts.shape[1])[:, None, None] * (TREE_CELLS // self.counts.shape[1])
+        with np.errstate(invalid="ignore"):
+            return self.tree.path(cell), self.whole.path(cell).along()
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
         columns, place = np.unique(b, return_inverse=True)

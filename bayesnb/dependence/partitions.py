@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.kernels import densities, reading
+from bayesnb.kernels import densities, reading, trees
 from bayesnb.kernels.blocks import slices
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
@@ -118,11 +118,10 @@ class PartitionTerm:
     base: Array
 
     def _table(self, less: float = 0.0) -> Array:
-        steps, found = self._step(*self._counted, less), np.zeros(self.counts.shape)
-        for first in self._depths():
-            below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
-            found[..., below] = np.repeat(found[..., above], 2, -1) + steps[..., below]
-        return np.moveaxis(np.where(self._counted[0] >= less, found, 0.0), 2, 0)
+        classes, n, nodes = self.counts.shape
+        found = np.zeros((n, nodes, classes))
+        trees.log_ratios(*map(np.ascontiguousarray, (self.counts, self.base)), STRENGTH, less, found)
+        return np.moveaxis(found, 0, 2)
 
     @cached_property
     def _table_of_all(self) -> Array:
@@ -132,9 +131,6 @@ class PartitionTerm:
     def _table_less_one(self) -> Array:
         return self._table(1.0)
 
-    def _depths(self) -> list[int]:
-        return [2**k for k in range(self.partitions.steps)]
-
     @cached_property
     def _counted(self) -> tuple[Array, Array, Array]:
         mine, whole = self._inside(self.base)
@@ -143,7 +139,7 @@ class PartitionTerm:
 
     def _inside(self, counts: Array) -> tuple[Array, Array]:
         inside = counts.astype(float)
-        for first in reversed(self._depths()):
+        for first in 2 ** np.arange(self.partitions.steps)[::-1]:
             both = inside[..., 2 * first : 4 * first]
             inside[..., first : 2 * first] += both[..., ::2] + both[..., 1::2]
         return inside, np.repeat(inside[..., ::2] + inside[..., 1::2], 2, -1)
@@ -177,7 +173,7 @@ class PartitionTerm:
         found = densities.gather(places, self._table_of_all)
         if left is None:
             return found
-        if (left.weight != 1).any() or len(left) * self.partitions.steps < self.counts[:, 0].size:
+        if (left.weight != 1).any():
             own = self._left_out(places, left)
         else:
             own = densities.gather_own(places, self._table_less_one, left.codes)

@@ -163,7 +163,9 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
     z, weights = _nodes(1)
-    p = expit(center[narrow, None] + sd[narrow, None] * z)
+    p = np.exp(-center[narrow, None] - sd[narrow, None] * z)
+    p += 1.0
+    np.divide(1.0, p, out=p)  # Several times faster than expit.
     first[narrow], product[narrow] = p @ weights, (p * (1 - p)) @ weights
     sd = sd[~narrow]
     # Integration by parts: E p = ∫ p(t)(1 - p(t)) P(u > t) dt. The factor p(1 - p) is concentrated around 0 for every

@@ -349,3 +349,30 @@ def answer(
                         waiting += 1
         for c in range(classes):
             found[i, c] = found[i, c] / answers if answers else alpha[c] / strength
+
+
+@loop
+def log_ratios(counts: Array, base: Array, strength: float, less: float, found: Array) -> None:
+    """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
+
+    ``counts`` (class, partition, node) and ``base`` (partition, node) hold the weights of the rows that stop in each
+    node. ``less`` is subtracted from the counts of a class; the result is 0 where fewer rows are counted.
+    """
+    classes, n, nodes = counts.shape
+    inside, every = np.empty((classes, nodes)), np.empty(nodes)
+    for k in range(n):
+        inside[:] = counts[:, k]
+        every[:] = base[k]
+        for node in range(nodes // 2 - 1, 0, -1):
+            every[node] += every[2 * node] + every[2 * node + 1]
+            for c in range(classes):
+                inside[c, node] += inside[c, 2 * node] + inside[c, 2 * node + 1]
+        for node in range(2, nodes):
+            share = every[node] / (every[node] + every[node ^ 1]) if every[node] > 0 else 1.0
+            for c in range(classes):
+                if inside[c, node] >= less:
+                    found[k, node, c] = found[k, node >> 1, c]
+                    both = inside[c, node] + inside[c, node ^ 1]
+                    if both > 0:
+                        ratio = (inside[c, node] - less + strength * share) / ((both - less + strength) * share)
+                        found[k, node, c] += log(ratio)

@@ -304,7 +304,8 @@ class BetaTree(Stopping, Prior):
 
     @cached_property
     def states(self) -> tuple[Array, Array]:
-        return self.before().after(self._states(), self.left, self.right)
+        learned = self.left.any() or self.right.any()
+        return self.before().after(self._states(), self.left, self.right) if learned else self._states()
 
     def log_splits(self) -> Array:
         return descend(self.states[1])

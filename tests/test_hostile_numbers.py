@@ -748,6 +748,35 @@ def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
         assert_allclose(far.log_evidence_.conditional, near.log_evidence_.conditional, rtol=1e-9)
 
 
+# --- Weights with fractions ---
+
+
+@both_roads
+@pytest.mark.parametrize(
+    "features",
+    [FEATURES, (MultivariateGaussian(), ["g", "h"]), LogNormal(), Exponential(), PolyaTree(), Hurdle(LogNormal()), Binned()],
+    ids=["many", "multivariate", "log-normal", "exponential", "Pólya tree", "hurdle", "binned"],
+)  # fmt: skip
+def test_a_model_of_rows_with_fractional_weights_can_be_saved_and_read_after_every_step(features, tmp_path):
+    X, y = mixed(1000, "uv", seed=5)
+    if not isinstance(features, dict):
+        X, features = (
+            X[["g", "h"]].abs().fillna(1.0),
+            {"x": features if isinstance(features, tuple) else (features, ["g", "h"])},
+        )
+    weight = default_rng(5).lognormal(0.0, 0.4, len(X))
+    clf = BayesianNB(features).fit(X, y, sample_weight=weight)
+
+    def stored(clf: BayesianNB) -> None:
+        clf.save(tmp_path / "m.bayesnb")
+        assert_array_equal(load(tmp_path / "m.bayesnb").predict_proba(X), clf.predict_proba(X))
+
+    stored(clf)
+    stored(clf.partial_fit(X[:300], y[:300], sample_weight=weight[300:600]))
+    stored(clf.forget(X[:200], y[:200], sample_weight=weight[:200]))
+    stored(clf.merge(load(tmp_path / "m.bayesnb")))
+
+
 # --- Weights beyond counting ---
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from bayesnb.kernels import sums
 from bayesnb.kernels.blocks import cuts
-from bayesnb.kernels.two_floats import TwoFloat
+from bayesnb.kernels.two_floats import TwoFloat, two_sum
 from bayesnb.numerics import Array
 from bayesnb.statistics.statistic import Labels, Statistic, UnlearnedError, first
 
@@ -60,6 +60,7 @@ class Centred(Statistic):
 
         The relative error of the sum of squares is at most ``rounding``.
         """
+        n = TwoFloat(*two_sum(*n))  # A sum of fractions collects errors beyond half a unit of its last digit.
         # n (one / n)² instead of one² / n: the total weight of a class may be so small that 1 / n overflows.
         scatter = two - cls.squared(n, one / n.where(n.high != 0, 1.0))
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))

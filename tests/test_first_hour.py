@@ -680,3 +680,14 @@ def test_a_report_of_naive_bayes_recommends_one_dependence_which_its_scores_chos
     assert "dependence=" not in audited
     assert "too large" in audited
     assert len({*re.findall(r"Recommended: dependence=\"(\w+)\"", page)}) == 1
+
+
+@pytest.mark.parametrize("dependence", [None, "tempered"])
+def test_gains_of_columns_of_weighted_rows_are_those_of_their_copies(table, dependence):
+    X, y = table[["price", "age"]], table["outcome"]
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    copies = np.repeat(np.arange(len(X)), weight)
+    copied = X.iloc[copies].reset_index(drop=True), y.iloc[copies].reset_index(drop=True)
+    clf = BayesianNB(dependence=dependence)
+    found = column_gains(clf.fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    assert_allclose(found, column_gains(clf.fit(*copied), *copied), rtol=1e-9, atol=1e-12)

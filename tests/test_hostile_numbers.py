@@ -754,16 +754,14 @@ def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
 @both_roads
 @pytest.mark.parametrize(
     "features",
-    [FEATURES, (MultivariateGaussian(), ["g", "h"]), LogNormal(), Exponential(), PolyaTree(), Hurdle(LogNormal()), Binned()],
+    [FEATURES, (MultivariateGaussian(), ["g", "h"]), LogNormal(), Exponential(), PolyaTree(), Hurdle(), Binned()],
     ids=["many", "multivariate", "log-normal", "exponential", "Pólya tree", "hurdle", "binned"],
 )  # fmt: skip
 def test_a_model_of_rows_with_fractional_weights_can_be_saved_and_read_after_every_step(features, tmp_path):
     X, y = mixed(1000, "uv", seed=5)
     if not isinstance(features, dict):
-        X, features = (
-            X[["g", "h"]].abs().fillna(1.0),
-            {"x": features if isinstance(features, tuple) else (features, ["g", "h"])},
-        )
+        X = X[["g", "h"]].abs().fillna(1.0)
+        features = {"x": features if isinstance(features, tuple) else (features, ["g", "h"])}
     weight = default_rng(5).lognormal(0.0, 0.4, len(X))
     clf = BayesianNB(features).fit(X, y, sample_weight=weight)
 

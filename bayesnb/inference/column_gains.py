@@ -33,13 +33,13 @@ NUMBERS = 2**24
         "without_se": "standard error of without",
     },
 )  # fmt: skip
-def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
+def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """How informative each column is by itself, and how much the log loss increases without the column.
 
     Parameters
     ----------
-    X, y
-        Exactly the learned rows.
+    X, y, sample_weight
+        Exactly the learned rows. A row of weight 2 counts as two rows.
 
     Returns
     -------
@@ -64,13 +64,13 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     bill_length_mm      0.55     0.18
     """
     read_target(y).require_labels("what a column tells is asked of labelled rows")
-    names, (data, labels) = classifier.posterior.piece_names(), classifier.learned(X, y, None, whole=True)
+    names, (data, labels) = classifier.posterior.piece_names(), classifier.learned(X, y, sample_weight, whole=True)
     most = max(1000, NUMBERS // (labels.n * (len(names) + 1)))
     if len(labels) > most:
         some = np.asarray(Order.under(classifier.posterior.model, data, labels).drawn(labels, most, 0)[0])
         data, labels = part_of(data, some), labels[some]
-    own = labels.codes
-    found = terms_left_out(classifier, data, labels).to_numpy()
+    own, weight = labels.codes, labels.weight
+    found = terms_left_out(classifier, data, labels.once()).to_numpy()
     # Further terms of a dependence, which follow those of the columns, are not used.
     log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
@@ -78,7 +78,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     for k in range(1, log_p.shape[2]):
         alone = _loss(prior, own) - _loss(prior + log_p[:, :, k], own)
         without = _loss(whole - log_p[:, :, k], own) - _loss(whole, own)
-        lines.append((alone.mean(), _error(alone), without.mean(), _error(without)))
+        lines.append((*_mean(alone, weight), *_mean(without, weight)))
     frame = pd.DataFrame(lines, pd.Index(names), ["alone", "alone_se", "without", "without_se"])
     frame = frame.sort_values("alone", ascending=False, kind="stable")
     frame.attrs["says"] = _telling(frame, classifier.dependence is None)
@@ -89,8 +89,11 @@ def _loss(log_joint: Array, codes: Array) -> Array:
     return -log_softmax(log_joint, axis=1)[np.arange(len(codes)), codes]
 
 
-def _error(gains: Array) -> float:
-    return float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.nan
+def _mean(gains: Array, weight: Array) -> tuple[float, float]:
+    """The mean gain of all rows, and its standard error."""
+    n = weight.sum()
+    mean = weight @ gains / n
+    return float(mean), float(np.sqrt(weight @ (gains - mean) ** 2 / ((n - 1) * n))) if n > 1 else np.nan
 
 
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:

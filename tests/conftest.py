@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -128,6 +129,14 @@ def few_drawn_labels():
         patch.setattr("bayesnb.inference.label_noise.DRAWS", 50)
         patch.setattr("bayesnb.inference.label_noise.TUNE", 5)
         yield
+
+
+@pytest.fixture
+def few_drawn_rows(monkeypatch):
+    """A tenth of the draws of further rows, for commands that do not depend on their values."""
+    from bayesnb import design
+
+    monkeypatch.setattr(design, "worth_of_rows", functools.partial(design.worth_of_rows, draws=10))
 
 
 def pytest_addoption(parser):

@@ -31,7 +31,7 @@ from bayesnb.cli import asking
 from bayesnb.dependence import exponents
 from bayesnb.inference.column_gains import information
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+pytestmark = pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
 
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"
@@ -133,12 +133,13 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, cap
         out = pd.read_csv(io.StringIO(done("predict", tmp_path / "m.bayesnb", path, *more)))
         assert out.columns.tolist() == ["prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
         np.testing.assert_allclose(out.iloc[:, 1:], expected, rtol=rtol)
+    few = tmp_path / "few.csv"
+    X[::8].to_csv(few, index=False)
     assert (
-        done("predict", tmp_path / "m.bayesnb", path, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year")
-        == ""
+        done("predict", tmp_path / "m.bayesnb", few, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year") == ""
     )
-    error = BayesianNB().fit(X, y).predict_interval(X).attrs["mcse"]
-    _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", path, "--interval")
+    error = BayesianNB().fit(X, y).predict_interval(X[::8]).attrs["mcse"]
+    _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", few, "--interval")
     assert f"the ends of the intervals come from draws, with a standard error of at most {error:.2g}" in said
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert kept.columns[:2].tolist() == ["year", "prediction"]
@@ -573,7 +574,7 @@ def test_an_answer_on_a_screen_says_how_many_rows_it_leaves_out(done, penguins, 
     few = pd.concat([X.assign(species=y).iloc[::12]], axis=1)
     few.iloc[::3, 1] = None
     few.to_csv(path, index=False)
-    done("fit", path, "--target", "species", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    BayesianNB().fit(path, "species").save(tmp_path / "m.bayesnb")
     asked = ("ask", name.replace("_", "-"), tmp_path / "m.bayesnb", path)
     whole, screen = pd.read_csv(io.StringIO(done(*asked, "--format", "csv"))), done(*asked)
     shown = asking.asked()[name].shown

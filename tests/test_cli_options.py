@@ -14,7 +14,7 @@ from conftest import run
 from bayesnb import BayesianNB, load
 from bayesnb.cli import cli, options
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+pytestmark = pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -47,11 +47,11 @@ def command_of(words: list[str]) -> str:
 # Commands beside which every option is tried.
 TRIED = [
     "inspect t.csv --target y", "inspect t.parquet --target y", "inspect M", "split t.csv --target y -o s",
-    "compare t.csv --target y --dependence none --row size=2", "fit t.csv --target y --dependence none -o o.bayesnb",
+    "compare few.csv --target y --dependence none --row size=2", "fit t.csv --target y --dependence none -o o.bayesnb",
     "score M t.csv", "predict M t.csv", "predict M t.csv --interval", "predict M t.csv -o o.parquet",
     "explain t.csv --target y --dependence none", "explain M t.csv --row 0", "explain M --row size=2",
-    "report t.csv --target y --dependence none -o page", "audit t.csv --target y", "update M t.csv -o o.bayesnb",
-    "inspect play-tennis --drop wind --all",
+    "report few.csv --target y --dependence none -o page --format md", "audit t.csv --target y",
+    "update M t.csv -o o.bayesnb", "inspect play-tennis --drop wind --all",
     "forget M few.csv --keep-na NA -o o.bayesnb", "merge M W -o o.bayesnb", "export M", "sample M -n 3",
     "watch M t.csv --learned t.csv --format json",
     *(f"{name} M t.csv" for name in COMMANDS if name.startswith("ask ") and name != "ask fill-in"),
@@ -65,7 +65,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "label": ("u", "v"), "against": ("u", "v", "z"), "keep": ("extra",), "title": ("A",), "table": ("a",),
     "learned": ("few.csv",), "decimal": (",",), "top": ("1",), "tol": ("0.5",), "max_iter": ("1",), "by": ("colour",),
     "answer": ("mean",), "more": ("50",), "explain": ("0",), "draws": ("150",), "n": ("2",), "split_seed": ("3",),
-    "random_state": ("3",), "digits": ("2",), "test_share": ("0.5",), "rows": ("40",), "level": ("0.9",),
+    "random_state": ("3",), "digits": ("2",), "test_share": ("0.5",), "rows": ("20",), "level": ("0.9",),
     "mass": ("0.4",), "s": ("3",), "prob": ("0.4",), "cv": ("3",),
 }  # fmt: skip
 """Values of each option with which answers differ."""

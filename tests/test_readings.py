@@ -589,7 +589,8 @@ def test_new_tables_may_have_another_decimal_mark_and_typed_cells(capsys, learne
         # Also tables of a few rows, in which a number such as 1.234 decides no decimal mark by itself.
         for rows in (slice(None), slice(0, 3), slice(5, 6)):
             save_as(tmp_path / name, frame[rows])
-            for option in [[], ["--decimal", "," if name == "comma.csv" else "."]]:
+            told = ["--decimal", "," if name == "comma.csv" else "."]
+            for option in [[], told] if rows == slice(5, 6) else [[]]:
                 code, out, said = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / name, *option)
                 assert (code, said) == (0, ""), (name, rows)
                 found = pd.read_csv(io.StringIO(out)).filter(like="p_")

@@ -204,6 +204,7 @@ def test_compare_sets_the_regret_beside_what_left_out_rows_say() -> None:
     assert said in str(compared.regret("map"))
 
 
+@pytest.mark.usefixtures("few_drawn_rows")
 def test_the_command_says_what_more_rows_are_worth(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["compare", "heights", "--dependence", "none", "--more", "40", "--format", "json"])

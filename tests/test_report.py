@@ -506,10 +506,13 @@ def test_writing_a_page_to_a_folder_is_refused(tmp_path):
 QUICK = ("--draws", "50", "--explain", "1", "--dependence", "none")
 
 
-@pytest.mark.parametrize(("name", "start"), [("r.md", "# Report"), ("r", "<!doctype html>")])
-def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, start):
+@pytest.mark.parametrize(
+    ("name", "more", "start"),
+    [("r.md", (), "# Report"), ("r", (), "<!doctype html>"), ("r", ("--format", "md"), "# Report")],
+)
+def test_the_command_writes_the_format_of_the_file_name_or_of_the_option(capsys, tmp_path, name, more, start):
     path = tmp_path / name
-    code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *QUICK)
+    code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *more, *QUICK)
     assert (code, out) == (0, "")
     assert path.read_text(encoding="utf-8").startswith(start)
     assert err.replace("\n", "").endswith(f"wrote {path}")

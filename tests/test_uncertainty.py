@@ -655,15 +655,14 @@ def test_one_row_of_a_model_of_thousands_of_parameters_is_answered_as_by_exact_d
     assert clf.uncertainty(x[:1])["epistemic"][0] > 0
 
 
-@pytest.mark.parametrize("far", [1e9, 1e149])
 @pytest.mark.slow
-def test_rows_far_out_of_a_model_of_thousands_of_parameters_are_answered_as_by_exact_draws(far: float):
+def test_rows_far_out_of_a_model_of_thousands_of_parameters_are_answered_as_by_exact_draws():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 6)
     x = rng.normal(size=(len(y), 60))
     clf = BayesianNB(random_state=0).fit(x, y)
-    asked = x[:3].copy()
-    asked[1, 5], asked[2] = far, np.nan
+    asked = x[:4].copy()
+    asked[1, 5], asked[2, 5], asked[3] = 1e9, 1e149, np.nan
     auto, exact = (clf.predict_interval(asked, method=method) for method in ("auto", "draws"))
     assert auto.notna().all(axis=None)
     assert_allclose(auto.to_numpy(), exact.to_numpy(), atol=0.1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bayesnb.data.growing import without_unused
+from bayesnb.data.growing import respelled, without_unused
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
@@ -71,6 +71,11 @@ class Learned:
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         # The schema of the second part grew from that of the first, so it covers both.
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
+
+    def spelled_as(self, other: Learned) -> Learned:
+        """Give levels in several spellings the spelling that ``other`` gives them, too."""
+        schema, statistics = respelled(self.schema, self.statistics, other.schema)
+        return replace(self, schema=schema, statistics=statistics)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
         """Give each column the same family in both tables."""

@@ -228,7 +228,8 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     If the dependences of the classifiers count different cells, raise an error, or ``keep`` the counts of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
-    mine, theirs = replace(mine, schema=schema_of(settings, before)).alike(theirs)
+    mine, theirs = replace(mine, schema=schema_of(settings, before)).spelled_as(theirs), theirs.spelled_as(mine)
+    mine, theirs = mine.alike(theirs)
     named = [label for label in other.named_classes if label != other.unknown]
     theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):

@@ -11,9 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import run
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb import BayesianNB, deploy
+from bayesnb import BayesianNB, deploy, load
 from bayesnb.data.columns import Column
 from bayesnb.data.improving import best_parts
 from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
@@ -361,6 +362,27 @@ def test_a_joined_level_is_named_by_its_spelling_with_capitals_and_small_letters
     towns = ["kassel", "Kassel", "KASSEL", "hanau", "HANAU", "Bad  Hersfeld", "bad hersfeld"]
     clf = BayesianNB({"town": Joined()}).fit({"town": towns}, list("abababa"))
     assert clf.tables()["town"].columns.tolist() == ["Bad Hersfeld", "Kassel", "hanau"]
+
+
+@pytest.mark.parametrize("pairs", [{}, {"submersibel": "Submersible"}])
+@pytest.mark.parametrize("seed", range(3))
+def test_models_of_two_parts_of_a_table_merge_whatever_spellings_each_part_holds(pairs, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    held = ["Booster", "booster", "BOOSTER", "borehole", "Borehole", "submersible", "submersibel"]
+    X = pd.DataFrame({"pump": rng.choice(held, 40), "age": rng.integers(0, 9, 40).astype(float)})
+    y, features = rng.permutation(np.resize(["no", "yes"], 40)), {"pump": Joined(pairs)}
+    half = rng.permutation(np.resize([True, False], 40))
+    for dependence in (None, "tempered"):
+        one, other, whole = (
+            BayesianNB(features, dependence=how).fit(X[rows], y[rows])
+            for rows, how in ((half, dependence), (~half, dependence), (np.full(40, True), dependence))
+        )
+        merged = one.merge(other)
+        assert {*merged.tables()["pump"]} == {*whole.tables()["pump"]}
+        if dependence is None:
+            assert_allclose(merged.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+        merged.save(tmp_path / "m.bayesnb")
+        assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), merged.predict_proba(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("named", ["joined", "Joined", " JOINED", ("Joined", ["sex"]), Joined()])

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, require_one_kind
 from bayesnb.data.inferring import as_read, grouped, in_place, inferred, present, readings_in
+from bayesnb.data.readings import Joined
 from bayesnb.data.schema import LET_JOIN, Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import united
@@ -17,7 +18,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import Statistics, about
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import RefusedError, some
+from bayesnb.wording import Cure, RefusedError, some
 
 
 def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> Schema:
@@ -74,6 +75,25 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
     return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")
 
 
+def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
+    """A schema and its statistics, whose joined levels have the spellings that ``other`` will have, too."""
+    readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
+    for column, mine in one.readings.items():
+        theirs = other.readings.get(column)
+        if not (isinstance(mine, Joined) and isinstance(theirs, Joined)) or mine.pairs != theirs.pairs:
+            continue
+        readings[column] = both = mine.united(theirs)
+        for name, feature in features.items():
+            if feature.levels is None or column not in feature.columns:
+                continue
+            each = zip(feature.columns, feature.levels, strict=True)
+            levels = tuple(both.respelled(held) if own == column else held for own, held in each)
+            features[name] = replace(feature, levels=levels)
+            if hasattr(statistics[name], "levels"):
+                statistics[name] = replace(statistics[name], levels=levels)
+    return replace(one, readings=readings, features=features), replace(counted, features=statistics)
+
+
 def merged(one: Schema, other: Schema) -> Schema:
     """Merge two schemas, which need the same columns unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
@@ -82,7 +102,11 @@ def merged(one: Schema, other: Schema) -> Schema:
     both, names = (one.features, other.features), one.names
     for column in one.readings.keys() & other.readings.keys():
         if (a := one.readings[column]) != (b := other.readings[column]):
-            raise ValueError(f"column {column!r}: the two models read it differently, as {a!r} and as {b!r}")
+            raise RefusedError(
+                "column {column!r}: the two models read it differently, one with {expected}, the other with {value}; "
+                "fit both with one of these",
+                column=column, expected=Cure("features", a.spelled, column), value=Cure("features", b.spelled, column),
+            )  # fmt: skip
     if one.columns == "grow":
         both, names = _completed(*both), united(one.names, other.names)
     if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):

@@ -915,6 +915,22 @@ class Joined(Reading):
         meant = {folded(a): levels.get(folded(b), b) for a, b in self.pairs}
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
 
+    def united(self, other: Joined) -> Joined:
+        """The reading of the rows of both, with one spelling for each level."""
+        levels: dict[str, str] = {}
+        for key, level in (*(self.levels or ()), *(other.levels or ())):
+            levels[key] = max(levels.get(key, level), level, key=_naturally)
+        meant = {folded(a): levels.get(folded(b), b) for a, b in self.pairs}
+        return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
+
+    def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
+        """The levels ``names`` of an earlier reading, in the spellings of this one."""
+        levels, found = dict(self.levels or ()), list[Any]()
+        for name in names:
+            level = levels.get(folded(name), name) if isinstance(name, str) else name
+            found.append(name if level in found else level)
+        return tuple(found)
+
     def read(self, column: Column) -> dict[Any, Any]:
         codes, distinct = column.coded
         levels = dict(self.levels or ())

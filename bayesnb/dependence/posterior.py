@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dposv
 from scipy.special import ndtri
 
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, STACKED, Exponents, Group, Layout, NoExponentsError
@@ -103,7 +104,7 @@ def laplace(
     for _ in range(STEPS):
         (step, factor, gain), log_evidence = _newton(here, mean, sd, place)
         if gain < enough or log_evidence + CURVED + 3 * gain < better:
-            return Laplace(place + step, factor, log_evidence)
+            return Laplace(place + step, np.tril(factor), log_evidence)
         # A difference within the rounding error of two nearly equal sums over all rows is not a decrease.
         least = here[0] + _log_prior(place, mean, sd) - 1e-12 * (1 + abs(here[0]))
         for first in (1.0, SIZES[-1] / 2, SIZES[-1] ** 2 / 4):
@@ -129,9 +130,13 @@ def _newton(
 ) -> tuple[tuple[Array, Array, float], float]:
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
-    factor = np.linalg.cholesky(information + np.diag(precision))
-    step = cho_solve((factor, True), slope - precision * away)
-    gain = float(step @ (slope - precision * away))
+    curved, uphill = information.copy(), slope - precision * away
+    curved.flat[:: len(curved) + 1] += precision
+    # The transpose of this symmetric matrix is in LAPACK's order, so that nothing is copied.
+    factor, step, failed = dposv(curved.T, uphill, lower=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the information about the exponents is not positive definite")
+    gain = float(step @ uphill)
     log_prior = -0.5 * precision @ away**2 + gain / 2 - np.log(sd).sum()
     return (step, factor, gain), float(value + log_prior - np.log(np.diag(factor)).sum())
 

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky
-from scipy.linalg.lapack import dsygst, dtrtri
+from scipy.linalg.lapack import dpotrf, dsygst, dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence import likelihood
@@ -389,7 +389,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
     size, last = 0.5, np.inf
     for step in range(1, MOST + 1):
         slope, information = expected_derivatives(source, layout, Spread(1.0, center, root))
-        wanted = information + np.diag(1 / sd**2)
+        wanted = information.copy()
+        wanted.flat[:: len(wanted) + 1] += 1 / sd**2
         slope -= (center - mean) / sd**2
         # In standard deviations: the distance that the centre moves, and the change rootᵀ wanted root - 1 of every pair
         # of directions. LAPACK computes the lower half of this symmetric matrix.
@@ -415,6 +416,8 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Arra
 def _inverse_root(precision: Array) -> tuple[Array, Array]:
     """A Cholesky factor of the precision matrix, and a square root of the covariance matrix."""
     # Each row of the square root begins with zeros, which _past_zeros finds.
-    factor = cholesky(precision[::-1, ::-1], lower=True)
+    factor, failed = dpotrf(precision[::-1, ::-1], lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the precision of the exponents is not positive definite")
     # Its rows lie one after the other, as in a file, so that a loaded model rounds alike.
     return factor, np.ascontiguousarray(dtrtri(factor, lower=1)[0].T[::-1])

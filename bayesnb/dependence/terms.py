@@ -19,6 +19,7 @@ from bayesnb.dependence.columns import (
     DependenceStatistics,
     by_column,
     gaussian_columns,
+    gaussians,
 )
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.forests import CELLS_DEPTH, Forests
@@ -27,12 +28,13 @@ from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
+from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.model.stacks import Piece
 from bayesnb.numerics import Array
-from bayesnb.statistics.statistic import Column, Labels
+from bayesnb.statistics.statistic import Column, Labels, joined
 
 # The terms of the columns
 
@@ -73,14 +75,24 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
         s = posterior.statistics.features[piece.feature]
         return piece.family.left_out_of_all(piece.believed, s, x, labels)
 
-    return _of_columns(posterior, data, len(labels), own)
+    return _of_columns(posterior, data, len(labels), own, labels)
 
 
-def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
+def _of_columns(
+    posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array], left: Labels | None = None
+) -> Array:
     parts = posterior.pieces()
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
-    ready = by_column(data)
+    ready, known = by_column(data), set[int]()
+    # A call for all Gaussian columns takes a fraction of the time of a call for each.
+    if (gaussian := gaussians(posterior)) and all(isinstance(data[p.feature], np.ndarray) for p in gaussian.values()):
+        believed = joined([piece.believed for piece in gaussian.values()])
+        if (together := Gaussian.of_cells(believed, gaussian_columns(posterior, data), left)) is not None:
+            known = {*gaussian}
+            found[:, :, [*gaussian]] = together
     for k, piece in enumerate(parts):
+        if k in known:
+            continue
         with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
             found[:, :, k] = term(piece, piece.of(ready[piece.feature]))
     return found

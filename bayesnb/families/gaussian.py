@@ -171,6 +171,24 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
             return posterior.students.summed(x)
         return densities.Students.of(*posterior.curve(-1)).summed(x, labels.codes) if labels.unweighted else None
 
+    @staticmethod
+    def of_cells(posterior: NormalGamma, x: Array, labels: Labels | None = None) -> Array | None:
+        """Log predictive of each cell in each class, (row, class, column); 0 for a missing cell.
+
+        With ``labels``, a row is left out of its class. ``None`` if the weights of the rows differ, or if a class is
+        improper or has too few rows; then columns are predicted one by one.
+        """
+        if labels is not None and not labels.unweighted:
+            return None
+        with np.errstate(all="ignore"):
+            found = densities.student(x[:, None], *posterior.curve())
+            if labels is not None:
+                m, low, scale, power, top = (each[labels.codes] for each in posterior.curve(-1))
+                own = top + power * np.log1p(-((((x - m) - low) * scale) ** 2))
+                found[np.arange(len(x)), labels.codes] = own
+        found = np.where(np.isnan(x)[:, None], 0.0, found)
+        return None if np.isnan(found).any() else found
+
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
         if not np.allclose(tau, tau[:1], rtol=1e-12):

@@ -69,7 +69,8 @@ def log_bayes_factors(X: dict[str, Array], y: Array) -> Array:
     """The log Bayes factor of each pair of columns."""
     classifier = BayesianNB().fit(X, y).classifier_
     data, labels = classifier.encoded(classifier.rows(X, y, None).labelled())
-    return audit.log_bayes_factors(*audit.counted_pairs(classifier.posterior, data, labels))
+    grid, counts, finer = audit.counted_pairs(classifier.posterior, data, labels)
+    return audit.log_bayes_factors(counts, finer, audit.ordered(classifier.posterior, grid))
 
 
 def false_alarms(name: str, rows: int, tables: int) -> float:

@@ -15,10 +15,11 @@ from scipy.special import logsumexp
 from test_dependence_learned import encoded, fitted
 
 import bayesnb as nb
-from bayesnb import BayesianNB, NormalGamma
+from bayesnb import BayesianNB, NormalGamma, Poisson
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.sampled import StudentT
+from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Categorical, Coded
 from bayesnb.inference.independence import (
     Independence,
@@ -26,6 +27,7 @@ from bayesnb.inference.independence import (
     _log_bayes_factor_of_order,
     audited,
     counted_pairs,
+    ordered,
 )
 from bayesnb.inference.independence import log_bayes_factors as of_pairs
 from bayesnb.model import NaiveBayes, Posterior
@@ -140,7 +142,8 @@ def test_a_correlation_of_three_tenths_within_the_classes_is_seen_in_400_rows():
         y = rng.integers(2, size=400)
         x = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], 400) + 2 * y[:, None]
         posterior = fitted({"x": Gaussian()}, data := {"x": x}, labels := Labels.of(y))
-        seen += of_pairs(*counted_pairs(posterior, data, labels))[0] > np.log(20)
+        grid, coarse, fine = counted_pairs(posterior, data, labels)
+        seen += of_pairs(coarse, fine, ordered(posterior, grid))[0] > np.log(20)
     # Of 60 simulated tables 58 were seen.
     assert seen >= 5
 
@@ -254,3 +257,19 @@ def test_rows_without_a_label_and_a_prior_for_each_row_are_refused():
         nb.checks.independence(BayesianNB().fit(X, labels), X, labels)
     with pytest.raises(ValueError, match="one class prior"):
         nb.checks.independence(nb.deploy.with_class_prior(BayesianNB().fit(X, y), np.full((400, 2), 0.5)), X, y)
+
+
+def test_ordered_levels_that_rise_with_a_number_are_dependent_as_counts_are():
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=600)
+    grade = rng.normal(y)
+    failed = np.minimum(rng.poisson(np.exp(0.3 * grade)), 7)
+    X = {"grade": grade, "failed": failed, "other": rng.permutation(failed)}
+    found = {}
+    for name, family in {"levels": Ordinal(order=[*range(8)]), "counts": Poisson()}.items():
+        clf = BayesianNB({"failed": family, "other": family}).fit(X, y)
+        pairs = nb.checks.independence(clf, X, y).pairs.set_index(["first", "second"])
+        found[name] = {frozenset(pair): factor for pair, factor in pairs["log_bayes_factor"].items()}
+    for pair, factor in found["counts"].items():
+        assert (factor > 10) is (pair == {"grade", "failed"})
+        assert_allclose(found["levels"][pair], factor, atol=3)

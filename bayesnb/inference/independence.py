@@ -150,7 +150,8 @@ def _notes(found: Independence) -> str:
     ),
     {
         "log_bayes_factor": "evidence for dependence given the class, in nats; negative favours independence",
-        "information": "mutual information given the class, in nats, adjusted for chance",
+        "information": "mutual information given the class, in nats, adjusted for chance; numbers are cut at their "
+        "quartiles, so it is at most ln 4 = 1.39 for them",
         "lower": "lower end of the interval of the mutual information",
         "upper": "upper end of the interval of the mutual information",
         "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c)",
@@ -186,7 +187,7 @@ def independence(
     Notes
     -----
     Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. Gains are computed from
-    at most 4,096 rows.
+    at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so it is at most ln 4 = 1.39 for them.
 
     Examples
     --------
@@ -222,7 +223,7 @@ def audited(
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
     called, rng, rows = grid.names(posterior.piece_names()), np.random.default_rng(random_seed), []
-    factors = log_bayes_factors(grid, counts, finer)
+    factors = log_bayes_factors(counts, finer, ordered(posterior, grid))
     for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
         drawn = _information(n, draws, rng)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
@@ -242,13 +243,18 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
     return grid, grid.counted(data, labels, which, SCREEN_DEPTH), fine
 
 
-def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
+def ordered(posterior: Posterior, grid: Grid) -> Array:
+    """Whether the cells of each column have an order: columns of numbers, of ordered levels, and of two levels."""
+    pieces = [posterior.pieces()[term] for term in grid.terms]
+    levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in pieces]
+    return np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real | np.array(levels, bool)
+
+
+def log_bayes_factors(coarse: PairCounts, fine: DependenceStatistics, ordered: Array) -> Array:
     """Log Bayes factors of dependence given the class, (pair,)."""
-    # Over all permutations of one column within a class, the mean Bayes factor is about 1.
-    # If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
-    # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one
-    # parameter per class.
-    ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
+    # Over all permutations of one column within a class, the mean Bayes factor is about 1. If both columns are ordered,
+    # two kinds of dependence have a prior probability of ½ each: any table of the coarse cells, and monotone dependence
+    # of the fine cells, with one parameter per class.
     found = coarse.log_bayes_factors(by_class=True)
     for k, ((i, j), n) in enumerate(zip(fine.pairs.pairs, fine.pairs.each(), strict=True)):
         if ordered[i] and ordered[j]:

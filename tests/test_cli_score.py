@@ -111,6 +111,37 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     assert "behind the best: mean difference in log loss" in words(out)
 
 
+def test_compare_computes_all_probabilities_of_the_held_out_row_without_the_row(capsys):
+    X, y = datasets.penguins()
+    args = ("compare", "penguins", "--dependence", "weighted")
+    row = json.loads(run(capsys, *args, "--format", "json")[1])["rows"][0]
+    held_out = row["held_out"]
+    rest = X.drop(index=held_out), y.drop(index=held_out)
+    assert row["class"] == y[held_out]
+    plain, weighted = (row["estimates"][name]["Chinstrap"] for name in ("predictive", "weighted"))
+    for settings, p in (({}, plain), ({"dependence": "weighted"}, weighted)):
+        fitted = BayesianNB(**settings).fit(*rest)
+        expected = fitted.predict_proba(X.loc[[held_out]])[0, 1]
+        assert p == pytest.approx(expected, rel=1e-6)
+    ends = BayesianNB().fit(*rest).predict_interval(X.loc[[held_out]], draws=4000)["Chinstrap"].iloc[0]
+    assert row["interval"]["Chinstrap"] == pytest.approx(ends.to_dict(), rel=0.1)
+    _, out, _ = run(capsys, *args, "--all")
+    assert f"Row {held_out} (counted from 0), left out of each fit: island=" in words(out)
+    assert f"{plain:.3f} " in out
+    assert f"{weighted:.3f} " in out
+    # What the shorter screen prints is in the longer one, too: the contributions, the row number and the class.
+    assert f"Naive Bayes on row {held_out} (counted from 0), left out of the fit: Adelie" in words(out)
+    assert f"It is {y[held_out]}." in words(out)
+    assert "│ bill_length_mm = 40.9" in out
+    # A row that somebody describes was not learned, so all rows are.
+    described = ",".join(f"{name}={value}" for name, value in X.loc[held_out].items())
+    _, out, _ = run(capsys, *args, "--row", described, "--format", "json")
+    (asked,) = json.loads(out)["rows"]
+    assert "held_out" not in asked
+    everything = BayesianNB().fit(X, y).predict_proba(X.loc[[held_out]])[0, 1]
+    assert asked["estimates"]["predictive"]["Chinstrap"] == pytest.approx(everything)
+
+
 def test_compare_with_levels_fits_a_screen_of_forty_lines(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run(capsys, "compare", "penguins", "--dependence", "none")

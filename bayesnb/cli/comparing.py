@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
+    from bayesnb.priors import Array
     from bayesnb.report.parts import Section
 
 COMPARED = (
@@ -47,9 +48,11 @@ def compare(
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, "auto" is scored on the same held-out rows that determine the weights of the averaged models. If at most a
     fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
-    family of each column, the class probabilities of the row under each estimate, and the posterior interval of p(class
-    | row, parameters). --more shows how further rows would improve the recommended model.
+    family of each column, the class probabilities of the row under each estimate and dependence, and the posterior
+    interval of p(class | row, parameters). All of them are computed without the held-out row. --more shows how further rows would improve the recommended model.
     """
+    import numpy as np
+
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.inference.questions import QUESTIONS
@@ -72,19 +75,21 @@ def compare(
         held_out = compared.most_surprising
         each_row = [X.iloc[held_out].to_dict()]
     take = compared.recommended
-    # A fit to all rows takes as long as one of the five folds, so only models that are shown are fitted.
+    # A fit takes as long as one of the five folds, so only models that are shown are fitted.
     shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
-    needed = names if shown else (take,) if more and take in names else ()
-    others = _with_each(learned.parameters, X, y, needed)
+    kept = np.arange(len(X)) != (len(X) if held_out is None else held_out)
+    model = clf if held_out is None else _without(learned.parameters, clf, X, y, ~kept)
+    others = _with_each(learned.parameters, X[kept], y[kept], names if shown else ())
     each_frame = [frame_of([row], X) for row in each_row] if shown or nuts else []
-    answers = [_answers_of_row(clf, frame, others, prob, draws) for frame in each_frame]
-    roads = _by_nuts(clf, X, each_row, answers) if nuts else None
+    answers = [_answers_of_row(model, frame, others, prob, draws) for frame in each_frame]
+    roads = _by_nuts(model, X, each_row, answers) if nuts else None
     worth_of_more = None
     if more:
         from bayesnb import design
 
         say("drawing further rows")
-        worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
+        recommended = _with_each(learned.parameters, X, y, (take,) if take in names else ()).get(take, clf)
+        worth_of_more = design.worth_of_rows(recommended, [0, *more], X, y, prob=prob)
     chosen = settings.advised(remark for remark in learned.remarks if remark.drop)
     left_out = ", ".join(repr(column) for column in chosen.drop if column not in settings.drop)
     advised = {*settings.advised(learned.remarks).feature} - {*settings.feature}
@@ -92,7 +97,8 @@ def compare(
     unlike = sorted(each for each in advised if each.rpartition("=")[0] not in texts)
     chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
-    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
+    known = {} if held_out is None else {"held_out": held_out, "class": str(y.iloc[held_out])}
+    each = [{"row": row, **known, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
     document = {"data": name, "target": str(y.name), "features": clf.describe()}
     document |= {"scored_by": str(compared.how["predictive"])}
     document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}
@@ -103,24 +109,23 @@ def compare(
     def screen() -> list[Section]:
         more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more, compared)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
+        truth = None if held_out is None else y.iloc[held_out]
+        row = scores.explained_row(model, frame_of(each_row[:1], X), held_out, truth, prob)
         rows_of_estimates = [
-            scores.estimates_of_row(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))
+            scores.estimates_of_row(*both, prob, how, held_out) for both in zip(each_row, answers, strict=bool(answers))
         ]
         by_sampling = []
         if roads is not None:
             took = f"closed form {1000 * roads['seconds_closed']:.0f} ms; NUTS {roads['seconds_nuts']:.0f} s"
             by_sampling = [Section("", [f"{took}, compiling included"], roads["verdict"])]
         if not everything:
-            model = clf if held_out is None else _without(learned.parameters, clf, X, y, held_out)
-            truth = None if held_out is None else y.iloc[held_out]
-            row = scores.explained_row(model, frame_of(each_row[:1], X), held_out, truth, prob)
             row_sections = rows_of_estimates if asked or values or by_sampling else []
             first = [Section("", [], compared.finding), row, scores.four_estimates(compared)]
             return [*first, *more_rows, *row_sections, *by_sampling]
         worth = scores.worth(compared.card())
         sections = [replace(worth, lead=compared.finding, parts=worth.parts[:2])]
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared), *more_rows]
-        return [*sections, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
+        return [*sections, row, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
 
     if left_out and layout == "table":
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
@@ -170,13 +175,15 @@ def _answers_of_row(
     return {"estimates": estimates, "interval": interval}
 
 
-def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
+def _without(
+    parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, rows: Array
+) -> Classifier:
     from bayesnb import learning
 
     try:
-        return learning.without_rows(parameters, clf, X.iloc[[row]], y.iloc[[row]])
+        return learning.without_rows(parameters, clf, X[rows], y[rows])
     except ValueError:
-        return clf
+        return learning.fitted(parameters, X[~rows], y[~rows])
 
 
 def _by_nuts(

@@ -182,8 +182,13 @@ def _absent(compared: Comparison) -> list[Message]:
     return [Message(said, name=name, error=error) for name, error in compared.absent.items()]
 
 
-def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
-    """The class probabilities of a row under each estimate, and the interval of naive Bayes."""
+def estimates_of_row(
+    row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
+) -> Section:
+    """The class probabilities of a row under each estimate, and the interval of naive Bayes.
+
+    ``held_out`` is the number of the row if all models were fitted without it.
+    """
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
     for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
@@ -194,7 +199,8 @@ def estimates_of_row(row: Mapping[str, Any], answer: Mapping[str, Any], prob: fl
     parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
         parts.append(FOOTNOTE)
-    return Section(f"The row {row_text(row)}", parts)
+    place = "The row" if held_out is None else f"{at_row(held_out).capitalize()}, left out of each fit:"
+    return Section(f"{place} {row_text(row)}", parts)
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
@@ -207,7 +213,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     said = answer(proba, ends, clf.classes_, predicted, prob)
     lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
     if row is not None:
-        lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
+        lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said} It is {truth}."
     table, *notes = ledger(contributions, "nats")
     return Section("", [table, intervals(prob, ends.attrs), *notes], lead)
 

@@ -331,7 +331,7 @@ def examine(
     found += _codes(whole, target) if layouts else ()
     found += _same(frame, target)
     if target is not None and target in frame.columns:
-        found += [*_target(frame[target].dropna()), *_copies(whole, target)]
+        found += [*_target(frame[target].dropna()), *copies_in(whole, target)]
         without_use = {remark.column for remark in found if remark.drop}
         read = {name: frame[name] for name in frame if types.is_numeric_dtype(frame[name].dtype)}
         read = {name: cells for name, cells in read.items() if name != target and name not in without_use}
@@ -985,7 +985,8 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         yield Remark(min(x.columns, key=str), said, asks=True)
 
 
-def _copies(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+def copies_in(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Rows that repeat an earlier row, if they are too many for chance."""
     # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
     # values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):

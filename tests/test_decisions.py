@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -254,6 +256,29 @@ def test_the_class_prior_with_its_interval_is_a_frame_whose_estimate_is_the_seri
     pd.testing.assert_series_equal(frame["probability"], nb.deploy.estimate_class_prior(clf, X))
     assert nb.deploy.with_class_prior(clf, frame["probability"]).predict(X).shape == (60,)
     pd.testing.assert_frame_equal(frame, nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200))
+
+
+@pytest.mark.parametrize(("n", "few"), [(120, True), (2000, False)])
+def test_the_interval_of_the_class_prior_warns_of_few_learned_rows_and_names_the_next_step(tmp_path, capsys, n, few):
+    rng = np.random.default_rng(0)
+    y = rng.random(n) < 0.1
+    table = pd.DataFrame({"x": rng.normal(y), "z": rng.normal(y), "y": np.where(y, "rare", "frequent")})
+    X = table[["x", "z"]]
+    clf = BayesianNB().fit(X, table["y"])
+    found = nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200)
+    assert ("note" in found.attrs) == few
+    assert str(found.attrs["says"]).endswith('use deploy.with_class_prior(model, estimate["probability"]).')
+    path, model = tmp_path / "t.csv", tmp_path / "m.bayesnb"
+    table.to_csv(path, index=False)
+    fit = ("fit", path, "--target", "y", "--dependence", "none", "-o", model)
+    run(capsys, *fit)
+    _, out, err = run(capsys, "ask", "estimate-class-prior", model, path)
+    assert (f"class 'rare' has only {y.sum()} learned rows" in " ".join(err.split())) == few
+    # The printed option makes the model that predicts with the estimate.
+    option = re.search(r"use bayesnb fit --class-prior (\S*)\.\s", out)[1]
+    assert run(capsys, *fit, "--class-prior", option)[0] == 0
+    expected = nb.deploy.with_class_prior(clf, found["probability"])
+    assert_allclose(nb.load(model).predict_proba(X), expected.predict_proba(X), atol=2e-4)
 
 
 def test_the_estimated_class_prior_satisfies_the_conditions_of_a_maximum():

@@ -166,6 +166,20 @@ def test_copies_of_a_column_are_weighted(copies):
     assert str(found).endswith(f"log-odds are {found.too_sure:.2g} times too large; {cure}")
 
 
+def test_an_exponent_that_may_be_0_gives_a_least_factor_and_its_interval():
+    # Labels without any relation to 40 copies: the exponent is about 0, so no factor is too large.
+    rng = default_rng(0)
+    y = rng.integers(2, size=120)
+    x = rng.normal(size=120)
+    found = asked({f"copy {k}": x for k in range(40)}, y)
+    lower, upper = found.exponent[["lower", "upper"]]
+    assert lower < 0 < upper
+    assert found.too_sure == pytest.approx(1 / upper)
+    times = f"{1 / upper:,.0f}" if upper < 0.1 else f"{1 / upper:.2g}"
+    said = f"log-odds are at least {times} times too large (the exponent of all columns is {lower:.2f} to {upper:.2f},"
+    assert said in str(found)
+
+
 def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():
     rng = default_rng(4)
     x = rng.normal(size=(500, 2))

@@ -54,6 +54,28 @@ def test_split_fit_and_score_work_in_three_lines_and_keep_the_cells(capsys, tmp_
     assert "exists" in err
 
 
+def test_split_warns_of_copies_of_cases_and_counts_those_on_both_sides(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.integers(9, size=200), "y": ["p", "q"] * 100})
+    twice = pd.concat([table, table[:12]])
+    twice.to_csv("t.csv", index=False)
+    code, _, err = run(capsys, "split", "t.csv", "--target", "y")
+    assert code == 0
+    learned, scored = (pd.read_csv(f"t-{part}.csv") for part in ("train", "test"))
+    both = scored["a"].isin(learned["a"]).sum()
+    assert both > 1
+    assert "12 rows repeat an earlier row in all columns: drop copies of the same case" in err
+    assert f"; {both} rows of t-test.csv also occur in t-train.csv" in err
+    # Without copies, and with equal rows of few levels, there is nothing to warn of.
+    table.to_csv("unique.csv", index=False)
+    ROWS.to_csv("levels.csv", index=False)
+    for name in ("unique", "levels"):
+        _, _, err = run(capsys, "split", f"{name}.csv", "--target", "y")
+        assert "repeat" not in err
+    assert ROWS.duplicated().any()
+
+
 def test_split_keeps_the_texts_for_missing_values(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = np.resize(["n/a", "NA", "", "?", "1,5", "null"], len(ROWS))

@@ -49,7 +49,8 @@ def compare(
     rows, "auto" is scored on the same held-out rows that determine the weights of the averaged models. If at most a
     fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
     family of each column, the class probabilities of the row under each estimate and dependence, and the posterior
-    interval of p(class | row, parameters). All of them are computed without the held-out row. --more shows how further rows would improve the recommended model.
+    interval of p(class | row, parameters). All of them are computed without the held-out row. --more shows how further
+    rows would improve the recommended model.
     """
     import numpy as np
 
@@ -98,7 +99,8 @@ def compare(
     chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     known = {} if held_out is None else {"held_out": held_out, "class": str(y.iloc[held_out])}
-    each = [{"row": row, **known, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
+    known |= {"prob": prob}
+    each = [{"row": row, **known, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
     document = {"data": name, "target": str(y.name), "features": clf.describe()}
     document |= {"scored_by": str(compared.how["predictive"])}
     document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}

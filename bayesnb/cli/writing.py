@@ -125,8 +125,9 @@ def split(
     """Split a table into rows to learn from and rows to score.
 
     The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test. The
-    drawn rows do not depend on the order of the rows. Rows without a class are left out. CSV files, Excel files and
-    embedded data sets become CSV in UTF-8, with unchanged cells; other tables become Parquet.
+    drawn rows do not depend on the order of the rows. Equal rows may go to both files; a warning counts such rows if
+    they are too many for chance. Rows without a class are left out. CSV files, Excel files and embedded data sets
+    become CSV in UTF-8, with unchanged cells; other tables become Parquet.
     """
     from bayesnb.data import writers
 
@@ -153,6 +154,7 @@ def split(
         require_output(path, "table", [data], lambda _: False, force)
         if not len(rows):
             raise ValueError(f"--test {test_share:g} leaves no row for {path}: {len(frame)} rows have a class")
+    _warn_of_copies(frame, y, drawn, [*parts])
     for path, rows in parts.items():
         if text:
             with writers.replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
@@ -161,6 +163,22 @@ def split(
             writers.write([rows], path)
         say(f"{path}: {len(rows):,} rows")
     return 0
+
+
+def _warn_of_copies(frame: pd.DataFrame, labels: pd.Series, drawn: np.ndarray, paths: list[str]) -> None:
+    # Equal rows may be different cases, as in a table of few levels, so the draw does not keep them on one side.
+    import numpy as np
+
+    from bayesnb import findings
+
+    cells = frame.astype(object).map(str)
+    for remark in findings.copies_in(cells, labels.name):
+        group = cells.groupby([*cells], sort=False).ngroup().to_numpy()
+        both = int(np.isin(group[drawn], group[~drawn]).sum())
+        learned, scored = paths
+        warn(
+            f"{remark.finding}; {both:,} row{'s' * (both != 1)} of {scored} also occur{'s' * (both == 1)} in {learned}"
+        )
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +11,12 @@ import pandas as pd
 
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array, Dirichlet, log
 from bayesnb.priors import class_prior as class_priors
 from bayesnb.progress import counted
-from bayesnb.wording import require_whole, warn
+from bayesnb.wording import Message, Spelled, require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
@@ -58,6 +59,9 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     )
     return prior, max_iter
 
+
+FEW = 100
+"""Learned rows of a class below which a note says that the interval is too narrow."""
 
 CHAINS = 8
 """Chains of the Gibbs sampler."""
@@ -135,10 +139,12 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
 @question(
     "to know how frequent the classes are among new rows", "predict", "deploy",
     columns={
-        "probability": "maximum likelihood estimate; near 0 or 1, it may lie outside the interval",
+        "probability": "maximum likelihood estimate, with its interval, which does not include errors of the learned "
+        "model; near 0 or 1, the estimate may lie outside the interval",
         "lower": "lower end of the interval, which does not include errors of the learned model",
         "upper": "upper end of the interval",
     },
+    shown=Shown("", finding=False),
 )  # fmt: skip
 def estimate_class_prior(
     classifier: Classifier,
@@ -170,7 +176,8 @@ def estimate_class_prior(
     -------
     Series (class,)
         The estimate. With ``prob``, a DataFrame with ``probability``, ``lower`` and ``upper``. ``attrs["mcse"]`` is the
-        largest Monte Carlo standard error of an interval end.
+        largest Monte Carlo standard error of an interval end. ``attrs["note"]`` warns if a class has so few learned
+        rows that the interval is too narrow. ``attrs["says"]`` names the next step.
 
     Raises
     ------
@@ -184,8 +191,8 @@ def estimate_class_prior(
 
     Notes
     -----
-    The interval treats the learned p(row | class) as known, so the interval is too narrow if few rows were learned. An
-    estimate of 0 or 1 may lie outside the interval.
+    The interval treats the learned p(row | class) as known, so the interval is too narrow if few rows were learned: see
+    ``docs/how-to/uncertainty.md``. An estimate of 0 or 1 may lie outside the interval.
 
     Examples
     --------
@@ -208,11 +215,28 @@ def estimate_class_prior(
     log_likelihood = classifier.believed.log_likelihood(data, n)
     p, _ = most_probable_shares(log_likelihood, max_iter, tol)
     estimate = pd.Series(p, index=pd.Index(classifier.classes, name="class"), name="probability")
+    estimate.attrs["says"] = _next_step(estimate, "estimate")
     if prob is None:
         return estimate
     tail = (1 - probability_of_interval(prob)) / 2
     rng = np.random.default_rng(0 if classifier.seed is None else classifier.seed)
     bounds, mcse = interval_of_shares(log_likelihood, (tail, 1 - tail), draws, rng)
     frame = estimate.to_frame().assign(lower=bounds[0], upper=bounds[1])
-    frame.attrs["mcse"] = mcse
+    frame.attrs |= {"mcse": mcse, "says": _next_step(estimate, 'estimate["probability"]')}
+    rows = classifier.statistics.rows
+    if rows.sum() > 0 and rows.min() < FEW:
+        frame.attrs["note"] = Message(
+            "the interval may be far too narrow, because it treats the learned p(row | class) as known, and class "
+            "{label!r} has only {n:,.0f} learned rows", label=estimate.index[rows.argmin()], n=rows.min(),
+        )  # fmt: skip
     return frame
+
+
+def _next_step(estimate: pd.Series, name: str) -> Message:
+    # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits.
+    parts = np.rint(estimate.to_numpy() * 10_000).astype(int)
+    parts[parts.argmax()] += 10_000 - parts.sum()
+    shown = [f"{label}={part / 10_000:g}" for label, part in zip(estimate.index, parts, strict=True)]
+    option = f"bayesnb fit --class-prior {shlex.quote(','.join(shown))}"
+    cure = Spelled(f"deploy.with_class_prior(model, {name})", option)
+    return Message("To predict with these class frequencies, use {cure}.", cure=cure)

@@ -73,10 +73,17 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which naive Bayes log-odds are too large; below 1 if too small, 1 without evidence."""
+        """The factor by which naive Bayes log-odds are too large; below 1 if too small, 1 without evidence.
+
+        If the interval of the exponent includes 0, the factor is the smallest one in the interval.
+        """
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
-        # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
-        return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
+        # The whole interval may be below 0, if the columns together are misleading.
+        return 1 / max(float(self.exponent["upper" if self._unbounded else "mean"]), 0.01) if told else 1.0
+
+    @property
+    def _unbounded(self) -> bool:
+        return bool(self.exponent["lower"] <= 0)
 
     @property
     def advice(self) -> str | None:
@@ -108,7 +115,14 @@ class Independence:
         if size != 1:
             shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
             whose = "" if self.dependence is None else "naive Bayes "
-            odds = Message("{whose}log-odds are {times} times too {way}", whose=whose, times=shown, way=way)
+            said = "{whose}log-odds are {times} times too {way}"
+            if self._unbounded:
+                said = (
+                    "{whose}log-odds are at least {times} times too {way} (the exponent of all columns is {lower:.2f} "
+                    "to {upper:.2f}, and 1 in naive Bayes)"
+                )
+            ends = self.exponent[["lower", "upper"]]
+            odds = Message(said, whose=whose, times=shown, way=way, **ends)
         return Message("{counted}; {odds}", counted=counted, odds=odds)
 
     @property

@@ -193,8 +193,8 @@ class Scorecard:
     def document(self) -> dict[str, Any]:
         return {
             "sentence": self.finding, "rows": self.rows, "prob": self.prob, "scored_by": str(self.how),
-            "confidence": self.confidence, "scores": self.table, "confusion": self.confusion, "classes": self.by_class,
-            "never_learned": self.never_learned,
+            "confidence": self.confidence, "gain": self.gain, "scores": self.table, "confusion": self.confusion,
+            "classes": self.by_class, "never_learned": self.never_learned,
         }  # fmt: skip
 
     @property

@@ -15,6 +15,7 @@ from scipy.special import gammaln
 import bayesnb as nb
 from bayesnb import BayesianNB, Dirichlet, Gaussian, NormalGamma
 from bayesnb.cli import main
+from bayesnb.data.specifications import families_by_name
 from bayesnb.priors.class_prior import mass_of_new_class
 
 RNG = np.random.default_rng(0)
@@ -217,3 +218,25 @@ def test_the_command_line_fits_predicts_and_scores_an_unknown_class(tmp_path, ca
     page, quick = tmp_path / "r.md", ["--draws", "50", "--explain", "0"]
     assert code(["report", str(tmp_path / "known.csv"), *told, "--unknown", "new", *quick, "-o", str(page)]) == 0
     assert "| new" in page.read_text()
+
+
+VALUES = {
+    "counts": X["rings"], "reals": X["height"], "positive": np.exp(X["height"] / 10), "flags": X["rings"] % 2,
+    "levels": X["leaf"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", sorted(families_by_name()))
+def test_every_family_that_reads_a_column_reads_it_beside_an_unknown_class(family):
+    read = 0
+    for values in VALUES.values():
+        x = pd.DataFrame({"x": values})
+        try:
+            BayesianNB({"x": family}).fit(x, Y)
+        except (ValueError, TypeError):
+            continue
+        read += 1
+        proba = BayesianNB({"x": family}, unknown="new").fit(x, Y).predict_proba(x)
+        assert_allclose(proba.sum(1), 1)
+        assert (proba > 0).all()
+    assert read or "known" in family or family in {"date", "choices", "number", "bounded", "text", "multinomial"}

@@ -245,7 +245,9 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
         return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
 
     def resolve_prior(self, prior: Beta, s: Trials) -> Beta:
-        return prior.over(s.rows.shape[1], s.rows.shape[0])
+        # As in Bernoulli, one success and one failure are added.
+        successes, failures = s.successes.sum(0) + 1, s.failures.sum(0) + 1
+        return prior.over(s.rows.shape[1], s.rows.shape[0], successes / (successes + failures))
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         log_theta = theta["log_theta"]

@@ -770,7 +770,12 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         gains = improving.gains_of(held, labels, counted, ["Categorical", *scale])
         kinds = {kind: family for kind, family in OTHER_KINDS.items() if family in gains.over_gaussian}
         kinds = ({"counts": gains.counted} if counted else {}) | kinds
+        # Counts can be larger than those learned, and levels cannot.
+        open_ended = counted and not gains.over_counts and (
+            gains.over_gaussian[gains.counted] > 0 or improving.more_probable_as_counts(held, labels)
+        )  # fmt: skip
         best = sorted(kinds, key=lambda kind: (-gains.over_gaussian[kinds[kind]], few and kind != "codes"))
+        best = sorted(best, key=lambda kind: not open_ended or kind != "counts")
         family = kinds[best[0]]
         gain = gains.over_gaussian[family]
         # A categorical family ignores the order of levels, which matters more if there are many levels.
@@ -784,7 +789,9 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
             text += f". They predict better as {best[0]} than as a number, but {NEITHER}"
             asks = family not in gains.harmless
         elif not asks:
-            text += f". {'They predict best as' if gain > 0 else 'Recommended unless you know better:'} {best[0]}"
+            clear = gain == max(gains.over_gaussian.values()) > 0
+            clear = clear and (open_ended or not counted or family in gains.over_counts)
+            text += f". {'They predict best as' if clear else 'Recommended unless you know better:'} {best[0]}"
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
     elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):

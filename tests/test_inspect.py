@@ -430,6 +430,26 @@ def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_
     assert not {"score", "noise"} & {*found.table["column"]}
 
 
+def test_counts_are_not_read_as_levels_that_predict_no_better_because_the_next_count_may_be_larger():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(["stays", "leaves"], 1400, p=[0.8, 0.2])
+        rate = np.where(y == "leaves", 1.6, 0.7)
+        X = pd.DataFrame({"overspread": rng.poisson(rate * rng.gamma(2, 0.5, 1400)), "rare": rng.poisson(rate / 3)})
+        few = pd.DataFrame({"failed": np.repeat([0, 1, 2, 3, 5], [33, 18, 4, 4, 1])})
+        for table, labels in ((X, y), (X, None), (few, rng.choice(["stays", "leaves"], 60)), (few, None)):
+            features = nb.inspect(table, labels).features
+            assert set(features) == set(table)
+            for name, family in features.items():
+                assert isinstance(family, nb.Poisson | nb.families.NegativeBinomial | nb.families.Hurdle)
+                clf = nb.BayesianNB({name: family}).fit(table[[name]], y[: len(table)])
+                clf.partial_fit(pd.DataFrame({name: [table[name].max() + 3]}), ["leaves"])
+        # Answers on a scale, and codes, are no counts.
+        answers = np.clip(np.rint(rng.normal(2.2 + (y == "leaves"), 1.1, 1400)), 0, 4).astype(int)
+        found = nb.inspect(pd.DataFrame({"answers": answers, "codes": rng.integers(0, 5, 1400)}), y)
+        assert {type(family) for family in found.features.values()} <= {nb.Categorical, nb.families.Ordinal}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_numbers_with_many_zeros_get_a_family_that_predicts_better_than_no_column(seed):
     rng = np.random.default_rng(seed)

@@ -167,22 +167,25 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``."""
+    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
+
+    Counts can be larger than all learned counts, and levels cannot, so an Ordinal must be clearly better than counts.
+    """
     held, known = _labelled(held, labels)
     if known is None:
         return None
     order = tuple(range(int(held.min()), int(held.max()) + 1))
     best = _scores_as(Ordinal(order=order), held, known)
-    rest = [
-        _scores_as(family, held, known).sum() for family in (Categorical(), *([Poisson()] if order[0] >= 0 else []))
-    ]
-    return order if _surpasses(best, held, known) and best.sum() > max(rest) else None
+    if not _surpasses(best, held, known) or best.sum() <= _scores_as(Categorical(), held, known).sum():
+        return None
+    counts = {} if order[0] < 0 else COUNTED if order[0] else COUNTED | WITH_ZEROS
+    return order if all(_ahead(best, _scores_as(family, held, known)) for family in counts.values()) else None
 
 
-COUNTED = {"Poisson": Poisson(), "NegativeBinomial": NegativeBinomial()}
+COUNTED: dict[Any, Family] = {"Poisson": Poisson(), "NegativeBinomial": NegativeBinomial()}
 """Families of counts."""
 
-WITH_ZEROS = {
+WITH_ZEROS: dict[Any, Family] = {
     ("Hurdle", "Poisson"): Hurdle(Poisson()), ("Hurdle", "NegativeBinomial"): Hurdle(NegativeBinomial()),
     "Hurdle": Hurdle(),
 }  # fmt: skip
@@ -199,7 +202,8 @@ class Gains:
     ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
     0 if the gain is smaller than its error. ``informative`` has the families that are better than the class
     frequencies. If a Gaussian is worse than the class frequencies, ``harmless`` has the families that are not worse.
-    ``compared`` is False if there are no classes to predict.
+    ``compared`` is False if there are no classes to predict. ``over_counts`` has the families of levels that are better
+    than the best family of counts.
     """
 
     counted: Any
@@ -207,6 +211,7 @@ class Gains:
     informative: Collection[Any] = ()
     harmless: Collection[Any] = ()
     compared: bool = True
+    over_counts: Collection[Any] = ()
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
@@ -235,7 +240,19 @@ def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: C
     informative = {name for name, one in scores.items() if _ahead(one, frequencies)}
     misleading = {name for name, one in scores.items() if _ahead(frequencies, one)}
     harmless = scores.keys() - misleading if _ahead(frequencies, gaussian) else ()
-    return Gains(best, gains, informative, harmless)
+    over_counts = {name for name in levels if counted and _ahead(scores[name], scores[best])}
+    return Gains(best, gains, informative, harmless, over_counts=over_counts)
+
+
+def more_probable_as_counts(held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether a column of whole numbers has a higher evidence as counts than as levels."""
+    held, known = _labelled(held, labels)
+    known = Labels.of(np.zeros(len(held), int), 1) if known is None else known
+
+    def evidence(family: Family) -> float:
+        return _learned(*_read_as(family, held), known).log_evidence().features[held.name]
+
+    return max(map(evidence, COUNTED.values())) > evidence(Categorical())
 
 
 def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
@@ -310,9 +327,13 @@ def _frequencies(labels: Labels) -> Array:
 
 
 def _scores_as(family: Family | Text | Binned, held: pd.Series, labels: Labels) -> Array:
-    table = Table.of({held.name: held})
-    schema, data = Schema.infer(table, {held.name: family}).read(table, learn=True)
+    schema, data = _read_as(family, held)
     return log_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
+
+
+def _read_as(family: Family | Text | Binned, held: pd.Series) -> tuple[Schema, Data]:
+    table = Table.of({held.name: held})
+    return Schema.infer(table, {held.name: family}).read(table, learn=True)
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:

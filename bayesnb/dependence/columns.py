@@ -67,7 +67,7 @@ class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
     ``features`` holds the feature of each column, and ``places`` the position of the column in its feature. ``terms``
-    holds the position of each column in ``posterior.pieces()``. ``cuts`` holds the intervals of a real column, the
+    holds the position of each column in ``posterior.pieces``. ``cuts`` holds the intervals of a real column, the
     levels of a categorical column, or the number 2 for a column of zeros and ones.
     """
 
@@ -81,7 +81,7 @@ class Grid:
         """Choose each column's intervals or levels from encoded rows. Intervals are halved at weighted medians."""
         cuts = {
             (piece.feature, piece.column, term): cut
-            for term, piece in enumerate(posterior.pieces())
+            for term, piece in enumerate(posterior.pieces)
             if (cut := _cut(piece, data[piece.feature], weight, order)) is not None
         }
         features, places, terms = zip(*cuts, strict=True) if cuts else ((), (), ())
@@ -232,13 +232,13 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``posterior.pieces()`` of columns with no value, or with one value of equal probability in all
+    """Positions in ``posterior.pieces`` of columns with no value, or with one value of equal probability in all
     classes.
     """
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.
     found, ready = [], by_column(data)
-    for k, piece in enumerate(posterior.pieces()):
+    for k, piece in enumerate(posterior.pieces):
         x = ready[piece.feature]
         if _stands_alone(piece, x) and _constant(each := column_of(x, piece.column), weight):
             row = np.flatnonzero(~np.isnan(each))[:1]
@@ -513,8 +513,8 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The Gaussian items of ``posterior.pieces()``, by position."""
-    return {k: piece for k, piece in enumerate(posterior.pieces()) if isinstance(piece.family, Gaussian)}
+    """The Gaussian items of ``posterior.pieces``, by position."""
+    return {k: piece for k, piece in enumerate(posterior.pieces) if isinstance(piece.family, Gaussian)}
 
 
 def gaussian_columns(posterior: Posterior, data: Data) -> Array:

@@ -63,7 +63,7 @@ class DrawnForests:
                 here = replaced.setdefault(term, np.zeros(joint.shape, bool))
                 here[:, i] = drawn.known[..., at]
         ready = by_column(data)
-        for k, piece in enumerate(posterior.pieces()):
+        for k, piece in enumerate(posterior.pieces):
             features, x = theta.features[piece.feature], piece.of(ready[piece.feature])
             if piece.column is not None:
                 features = {name: value.take([piece.column], 2) for name, value in features.items()}
@@ -90,7 +90,7 @@ class DrawnForests:
         """
         if (forests := self.terms.forests) is None:
             return
-        grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], self.posterior.pieces()
+        grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], self.posterior.pieces
         levels, statistics = dict(self._levels), self.posterior.statistics.features
 
         def code(v: int, x: Array) -> Array:

@@ -87,7 +87,7 @@ def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) ->
             "take a class that several rows share, {other}",
             value=int((rows == 1).sum()), expected=int(rows.sum()), other=OR_NAIVE,
         )  # fmt: skip
-    columns = 1 if spec.by == "model" else len(posterior.pieces())
+    columns = 1 if spec.by == "model" else len(posterior.pieces)
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 

@@ -48,7 +48,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
     """Yield log p(x_j | c, θ) of each column, (..., row, class); leading axes are draws of θ."""
     lead = theta.log_pi.ndim - 1
     ready = by_column(data)
-    for piece in posterior.pieces():
+    for piece in posterior.pieces:
         own = theta.features[piece.feature]
         if piece.column is not None:
             own = {name: value.take([piece.column], lead + 1) for name, value in own.items()}
@@ -81,7 +81,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 def _of_columns(
     posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array], left: Labels | None = None
 ) -> Array:
-    parts = posterior.pieces()
+    parts = posterior.pieces
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready, known = by_column(data), set[int]()
     # A call for all Gaussian columns takes a fraction of the time of a call for each.

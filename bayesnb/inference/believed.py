@@ -193,7 +193,7 @@ class Believed:
                 cure=Cure("dependence", "tempered"),
             )
         v = exponents.layout.exponents(exponents.at(self.point).points[0])
-        n = len(self.posterior.pieces())
+        n = len(self.posterior.pieces)
         return v if spec.by == "feature" else np.column_stack([np.repeat(v[:, :1], n, axis=1), v[:, -1]])
 
     # At draws

@@ -270,7 +270,7 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
             values = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
             shown[name] = {column: schema.shown(column, each) for column, each in values.items()}
             missing[name] = np.isnan(dense_cells(data[name]))
-    for term, piece in enumerate(posterior.pieces()):
+    for term, piece in enumerate(posterior.pieces):
         feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column
         theta = None if point is None else point.features[piece.feature]
         if theta is not None and k is not None:

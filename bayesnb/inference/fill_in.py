@@ -247,7 +247,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     rest = np.where(ruled_out > impossible, -np.inf, rest)
     with np.errstate(invalid="ignore"):
         found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
-    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in posterior.pieces()])
+    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in posterior.pieces])
     names, index = posterior.piece_names(), index_of(X)
     return _noted(pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index), classifier)
 

@@ -185,8 +185,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     for cut in in_blocks(n_rows, n_classes**2, len(mean)):
         part, n = part_of(data, cut), cut.stop - cut.start
         columns = [
-            piece.family.cumulants(piece.believed, piece.of(part[piece.feature]), 0.0)[1:]
-            for piece in posterior.pieces()
+            piece.family.cumulants(piece.believed, piece.of(part[piece.feature]), 0.0)[1:] for piece in posterior.pieces
         ]
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))
         if dependence.spec.by == "model":

@@ -365,8 +365,9 @@ class Posterior:
         seen = replace(self.statistics, features=picked(self.statistics.features))
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
+    @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """Divide the features into columns; a feature whose columns share parameters stays whole."""
+        """The columns of the features; a feature whose columns share parameters stays whole."""
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]
@@ -380,7 +381,7 @@ class Posterior:
     def piece_names(self) -> list[Any]:
         """Name of each piece: its column, its feature, or (feature, position)."""
         called = []
-        for piece in self.pieces():
+        for piece in self.pieces:
             columns = self.model.columns.get(piece.feature)
             if piece.column is None or self.statistics.features[piece.feature].seen().shape[1] == 1:
                 called.append(columns[0] if columns and len(columns) == 1 else piece.feature)

@@ -40,6 +40,10 @@ class Axis:
         shape, axis = counts.shape, axis % counts.ndim
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
+    def coarser(self, counts: Array, steps: int, axis: int) -> Array:
+        """As :meth:`coarse`, from counts of the cells after one more refinement, if there is one."""
+        return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
+
     def place(self, cell: Array, steps: int) -> Array:
         """For each finest cell, the coarser cell that contains it after ``steps`` refinements."""
         return cell // self.arity ** (self.steps - steps)
@@ -232,7 +236,7 @@ class PairTerm(CellTerm):
     def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
         """Choose the strength that maximizes the leave-one-out likelihood of the rows."""
         term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
-        gains = np.array([replace(term, strength=s).gain() for s in STRENGTHS])
+        gains = np.array([term.gain(s) for s in STRENGTHS])
         return replace(term, strength=np.array(STRENGTHS)[(gains >= gains.max(0) - ROUNDING).argmax(0)])
 
     @classmethod
@@ -244,8 +248,9 @@ class PairTerm(CellTerm):
                 found[k] = cls(n, several.first, several.second, s, base)
         return [found[k] for k in range(len(counts))]
 
-    def table(self, less: float = 0.0) -> Array:
-        return _mean_of(self._table(less), self._turned._table(less).swapaxes(-1, -2))
+    def table(self, less: float = 0.0, strength: float | None = None) -> Array:
+        s = np.asarray(self.strength if strength is None else strength)[..., None, None, None]
+        return _mean_of(self._table(less, s), self._turned._table(less, s).swapaxes(-1, -2))
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
         return _mean_of(self._left_out(codes, weight, a, b), self._turned._left_out(codes, weight, b, a))
@@ -256,9 +261,8 @@ class PairTerm(CellTerm):
             self.counts.swapaxes(-1, -2), self.second, self.first, self.strength, self.base.swapaxes(-1, -2)
         )
 
-    def _table(self, less: float) -> Array:
+    def _table(self, less: float, strength: Array) -> Array:
         nodes, shares = self._nodes, self._shares
-        strength = np.asarray(self.strength)[..., None, None, None]
 
         def finer(values: Array, of_first: bool) -> Array:
             return np.repeat(values, *((self.first.arity, -2) if of_first else (self.second.arity, -1)))
@@ -279,17 +283,17 @@ class PairTerm(CellTerm):
         found = self._term(of_rows, share, self.strength, lambda values, of_first: values)
         return np.broadcast_to(found, a.shape)
 
-    def gain(self) -> Array:
+    def gain(self, strength: float) -> Array:
         """Gain in leave-one-out log likelihood over independence, in nats."""
-        return (self.counts * np.where(self.counts >= 1, self.table(1.0), 0.0)).sum((-3, -2, -1))
+        return (self.counts * np.where(self.counts >= 1, self.table(1.0, strength), 0.0)).sum((-3, -2, -1))
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
-        found = {}
-        for k in range(self.first.steps + 1):
-            rows = self.first.coarse(self.counts, k, -2)
-            for l in range(self.second.steps + 1):  # noqa: E741
-                found[k, l] = self.second.coarse(rows, l, -1)
+        found, rows = {}, self.counts
+        for k in reversed(range(self.first.steps + 1)):
+            rows = cells = self.first.coarser(rows, k, -2)
+            for l in reversed(range(self.second.steps + 1)):  # noqa: E741
+                found[k, l] = cells = self.second.coarser(cells, l, -1)
         return found
 
     def _term(
@@ -330,14 +334,16 @@ class PairTerm(CellTerm):
         return found
 
 
-def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
-    """The table of each pair."""
-    found = dict[int, Array]()
+def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
+    """The tables of each pair, one list for each number in ``less``."""
+    found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
         arrays = {name: np.stack([getattr(term, name) for term in each]) for name in ("counts", "strength", "base")}
-        found |= dict(zip(places, replace(each[0], **arrays).table(less), strict=True))
-    return [found[k] for k in range(len(terms))]
+        together = replace(each[0], **arrays)
+        for own, n in zip(found, less, strict=True):
+            own |= zip(places, together.table(n), strict=True)
+    return [[own[k] for k in range(len(terms))] for own in found]
 
 
 def _mean_of(one: Array, other: Array) -> Array:

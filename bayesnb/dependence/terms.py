@@ -184,7 +184,9 @@ class TermSet:
     @cached_property
     def _tables(self) -> tuple[tuple[Array | None, list[Array]], ...]:
         shapes = self.of_shapes if len(self.statistics.cells.shaped) else None
-        return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
+        less = 0.0, 1.0
+        pairs = tables(self.of_pairs, less)
+        return tuple((shapes and shapes.table(n), own) for n, own in zip(less, pairs, strict=True))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the learned exponents, in the order of the terms. The term of the trees comes last."""

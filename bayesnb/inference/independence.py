@@ -259,7 +259,7 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 def ordered(posterior: Posterior, grid: Grid) -> Array:
     """Whether the cells of each column have an order: columns of numbers, of ordered levels, and of two levels."""
-    pieces = [posterior.pieces()[term] for term in grid.terms]
+    pieces = [posterior.pieces[term] for term in grid.terms]
     levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in pieces]
     return np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real | np.array(levels, bool)
 

@@ -287,3 +287,9 @@ def test_ordered_levels_that_rise_with_a_number_are_dependent_as_counts_are():
     for pair, factor in found["counts"].items():
         assert (factor > 10) is (pair == {"grade", "failed"})
         assert_allclose(found["levels"][pair], factor, atol=3)
+
+
+def test_rows_that_were_not_learned_are_refused():
+    x, y = {"a": [0.5, 1.5, 2.5, 4.0], "b": [0, 1, 1, 0]}, ["u", "v"] * 2
+    with pytest.raises(ValueError, match="Expected exactly the learned rows"):
+        nb.checks.independence(BayesianNB().fit(x, y), {name: column[:3] for name, column in x.items()}, y[:3])

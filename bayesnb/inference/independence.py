@@ -224,7 +224,9 @@ def independence(
     classifier.require_one_class_prior("the audit of independence")
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")
     rows = classifier.rows(X, y, sample_weight).labelled()
-    found = audited(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
+    data, labels = classifier.encoded(rows)
+    classifier.require_learned(labels.weights())
+    found = audited(classifier.posterior, data, labels, probability_of_interval(prob))
     return found if classifier.dependence is None else replace(found, dependence=classifier.dependence.spec.name)
 
 

@@ -230,6 +230,8 @@ def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:
     )
     band = f", with its {found.attrs['prob']:.0%} band" if "lower" in found else ""
     text = f"The loss is in nats{band}."
+    if not band:
+        text += " The exponents stay as learned from these rows, so this is a rough guide if they are few."
     if needed:
         text += f" Further rows from which on the regret stays at most {found.attrs['bound']:g} nats: {needed}."
     if never:

@@ -448,7 +448,6 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: NormalGamma.from_rows(0, [1.0]), "the number of rows that the prior is worth"),
         (lambda: Dirichlet.from_rows(3, []), "one row or more; got none"),
         (lambda: Gaussian({0: NormalGamma.learned(), 1: NormalGamma()}), "a learned prior is one for all classes"),
-        (lambda: of({"n": NegativeBinomial(Beta.learned())}), "is a prior of columns of zeros and ones"),
         *((lambda p=p: of(None, class_prior=p), "class prior: .*(give a concentration|is a prior of columns)")
           for p in (Dirichlet.learned(), Dirichlet.pooled(3.0))),
         (lambda: NormalWishart(scale=[[1.0, 2.0], [2.0, 1.0]]), "Expected scale to be a covariance matrix"),

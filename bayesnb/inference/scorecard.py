@@ -41,7 +41,7 @@ SHARE_TOLERANCE = 0.005
 """Amount by which the expected accuracy may be outside the interval of the accuracy: half of a printed percent."""
 
 
-SHIFTED = 4.0
+SHIFTED = 3.0
 """Standard deviations between the share of a class and its predicted share that are worth a sentence."""
 
 

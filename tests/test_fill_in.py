@@ -169,3 +169,15 @@ def test_answers_of_the_naive_bayes_part_of_a_model_say_so():
         clf = BayesianNB(dependence=dependence).fit(X, y)
         for ask in (nb.deploy.fill_in, nb.checks.surprise):
             assert ("naive Bayes part" in ask(clf, X[:4]).attrs.get("note", "")) is (dependence is not None)
+
+
+@pytest.mark.parametrize("cells", [[True, False, True, None], [True, False, True, True]])
+def test_booleans_are_booleans_wherever_values_of_a_column_are_shown(cells):
+    X, y = pd.DataFrame({"job": cells * 6, "age": np.arange(24.0)}), ["a", "b"] * 12
+    clf = BayesianNB(random_state=0).fit(X, y)
+    assert {*nb.draws.sample(clf, 50)["job"]} == {True, False}
+    assert clf.explain(X[:1]).loc[(0, "job"), "value"] is True
+    whole = nb.deploy.fill_in(clf, pd.DataFrame({"job": [None], "age": [3.0]}), answer="distribution")
+    assert [*whole.index.get_level_values("value")] == [False, True]
+    assert nb.deploy.fill_in(clf, pd.DataFrame({"job": [None], "age": [3.0]})).loc[(0, "job"), "value"] in (True, False)
+    assert_allclose(clf.predict_proba(nb.draws.sample(clf, 5)[["job", "age"]]).sum(1), 1)

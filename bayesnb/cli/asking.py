@@ -48,6 +48,8 @@ def explain(
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
         raise click.UsageError(f"--flip needs the table of the learned rows: give it instead of the model {data}")
+    if flip and settings.dependence != "none":
+        raise click.UsageError("--flip removes rows from naive Bayes: add --dependence none")
 
     def pair_of(classes: list[Any]) -> list[Any]:
         pair = [class_of(classes, text, option) for text, option in ((label, "--label"), (against, "--against"))]

@@ -121,7 +121,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
     bags = [name for name in features.index if clf.schema.features[name].family.support.kind == "bag"]
     shown = features.assign(bag=features.index.isin(bags)).sort_values(["bag", "information"], ascending=[True, False])
     shown = shown.drop(columns="bag")
-    shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
+    shown["information"] = ["—" if nats != nats else f"{nats:.3f}" for nats in shown["information"]]
     shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
     if not everything:
         first = shown.index.isin([*shown.index[:SHOWN], *bags])

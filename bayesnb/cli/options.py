@@ -220,7 +220,8 @@ OPTIONS = {
     ),
     "flip": option(
         ANSWER, "--flip", is_flag=True,
-        help="Also say what would change the answer: the fewest rows to remove, and the smallest contamination.",
+        help="Also say what would change the answer: the fewest rows to remove, and the smallest contamination. "
+        "It needs DATA, not MODEL, and --dependence none.",
     ),
     "nuts": option(
         ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and compare with the closed form."

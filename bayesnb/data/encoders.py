@@ -157,6 +157,8 @@ class Feature:
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
+        if self.origin.kind == "boolean":
+            return dict(zip(self.columns, np.where(np.isnan(x), None, x == 1).T.tolist(), strict=True))
         if self.levels is None:
             return dict(zip(self.columns, x.T, strict=True)) | ones
         return {

@@ -119,7 +119,8 @@ def fill_in(
         with classifier.statistics.about(name):
             values, p, _ = joint_of_cell(naive, here, name, j, before)
         of_levels = family.support.kind == "levels"
-        index_of_values = pd.Index(features[name].levels[j], dtype=object) if of_levels else pd.Index(values)
+        shown = values.astype(bool) if features[name].origin.kind == "boolean" else values
+        index_of_values = pd.Index(features[name].levels[j], dtype=object) if of_levels else pd.Index(shown)
         p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
         p_of_value = p_of_value if of_levels else p_of_value.sort_index()
         found.append((family, are_summed(family, j, values), p_of_value))

@@ -141,7 +141,12 @@ def tried(option: click.Option) -> list[list[str]]:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(each, marks=[pytest.mark.slow] * each.startswith(("report", "compare", "audit", "ask")))
+        # A table in Parquet and one more form of a prediction enter the code of the others.
+        pytest.param(
+            each,
+            marks=[pytest.mark.slow]
+            * each.startswith(("report", "compare", "audit", "ask", "inspect t.parquet", "predict M t.csv --interval")),
+        )
         for each in TRIED
     ],
 )
@@ -213,8 +218,17 @@ def test_a_refusal_names_options_of_its_command_or_a_command_that_has_them(comma
 SOME = [f"--dependence {name}" for name in ("auto", "weighted", "none")]
 
 
-@pytest.mark.parametrize("more", ["", "--columns grow", "--estimate map", "--unknown q"])
-@pytest.mark.parametrize("dependence", ["", *SOME])
+@pytest.mark.parametrize(
+    ("dependence", "more"),
+    [
+        # An average takes the time of all others.
+        pytest.param(
+            dependence, more, marks=[pytest.mark.slow] * ("auto" in dependence and more[:5] in ("--col", "--est"))
+        )
+        for dependence in ("", *SOME)
+        for more in ("", "--columns grow", "--estimate map", "--unknown q")
+    ],
+)
 def test_a_dependence_that_is_named_is_fitted_or_refused_and_the_default_says_why_there_is_none(
     dependence: str, more: str, answer: Any
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -274,12 +274,17 @@ LIES = {
 }
 
 
+@cache
+def of_five_draws() -> nb.BayesianNB:
+    clf, *_ = fitted()
+    return nb.from_draws(clf, clf.sample_posterior(5, 2))
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_file_with_draws_of_other_parameters_is_refused(lie, tmp_path):
     from dataclasses import replace
 
-    clf, *_ = fitted()
-    drawn = nb.from_draws(clf, clf.sample_posterior(5, 2))
+    drawn = of_five_draws()
     contents = document.Contents.of(drawn.get_params(deep=False), drawn.classifier_)
     document.write(replace(contents, drawn=LIES[lie](contents.drawn)), tmp_path / "m")
     with pytest.raises(ModelFileError):

@@ -121,7 +121,7 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         assert_array_equal(answers[1][name], value, err_msg=name)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "reals of one of two families"])
+@pytest.mark.parametrize("kind", [*KINDS, pytest.param("reals of one of two families", marks=pytest.mark.slow)])
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled, monkeypatch):
     family, X, y, weight = table(kind, 4, ROWS.get(kind, 500))
     compiled()

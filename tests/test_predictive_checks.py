@@ -126,6 +126,7 @@ def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_
     assert (table["p"][inside] > 0.05).all()
 
 
+@pytest.mark.slow
 def test_breast_cancer_does_not_fit():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y)

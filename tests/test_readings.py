@@ -597,7 +597,7 @@ def save_as(path, frame):
     frame.assign(crp=texts).to_excel(path, index=False)
 
 
-@pytest.mark.parametrize("learned", ["comma.csv", "point.csv"])
+@pytest.mark.parametrize("learned", ["comma.csv", pytest.param("point.csv", marks=pytest.mark.slow)])
 def test_new_tables_may_have_another_decimal_mark_and_typed_cells(capsys, learned, tmp_path):
     frame, y = measurements()
     save_as(tmp_path / learned, frame)

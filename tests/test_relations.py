@@ -969,7 +969,7 @@ def test_same_data_same_answer(name, dependence, start, pytestconfig):
 @pytest.mark.parametrize(
     ("seed", "name"),
     [
-        (42, "the_order_of_columns_changes_nothing"),
+        pytest.param(42, "the_order_of_columns_changes_nothing", marks=pytest.mark.slow),
         pytest.param(45, "names_of_columns_classes_and_levels_change_nothing", marks=pytest.mark.slow),
         pytest.param(169, "the_sign_of_columns_changes_nothing", marks=pytest.mark.slow),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run
+from numpy.testing import assert_allclose
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
 from bayesnb.findings import examine
@@ -261,6 +262,25 @@ def test_explain_says_never_seen_where_a_level_was_never_seen(done):
     out, err = done("explain", "play-tennis", "--dependence", "none", "--row", "outlook=Sunny,wind=weak")
     assert "Sunny (never seen)" in out
     assert "did you mean 'sunny'?" in err
+
+
+@pytest.mark.filterwarnings("always:column .* a level never seen")
+@pytest.mark.parametrize("deposit", ["paid", "Paid"])
+def test_a_value_given_by_set_counts_whether_or_not_the_table_holds_it(done, tmp_path, deposit):
+    labels = ["no", "yes", "no", "yes", "yes", "no"] * 10
+    rows = pd.DataFrame({"deposit": ["none", "paid"] * 30, "age": np.arange(60.0), "kept": labels})
+    rows.to_csv(tmp_path / "learned.csv", index=False)
+    rows.iloc[::2].drop(columns="kept").to_csv(tmp_path / "new.csv", index=False)
+    learned, new, model = (str(tmp_path / name) for name in ("learned.csv", "new.csv", "m.bayesnb"))
+    done("fit", learned, "--target", "kept", "--dependence", "none", "-o", model)
+    out, err = done("explain", model, new, "--row", "3", "--set", f"deposit={deposit}", "--format", "json")
+    found = json.loads(out)
+    X = rows.drop(columns="kept")
+    asked = X.iloc[[6]].assign(deposit=deposit if deposit == "paid" else None)
+    expected = BayesianNB().fit(X, labels).predict_proba(asked)[0]
+    assert found["row"]["deposit"] == deposit
+    assert_allclose([*found["probabilities"].values()], expected)
+    assert ("never seen" in err) is (deposit == "Paid")
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -352,5 +352,9 @@ def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame
         dtype = X[name].dtype
         # A row to predict may have a missing value, or a fraction in a column of integers.
         wide = {"i": "float64", "u": "float64", "b": "boolean"}.get(getattr(dtype, "kind", "O"), dtype)
-        columns[name] = pd.Series([row.get(name) for row in rows], dtype=wide)
+        cells = [row.get(name) for row in rows]
+        if isinstance(wide, pd.CategoricalDtype):  # A value that is not among the categories would become missing.
+            new = {cell: None for cell in cells if not pd.isna(cell) and cell not in wide.categories}
+            wide = pd.CategoricalDtype(wide.categories.append(pd.Index([*new], dtype=object)), wide.ordered)
+        columns[name] = pd.Series(cells, dtype=wide)
     return pd.DataFrame(columns)

@@ -295,5 +295,7 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.iloc[[*order, len(order)]]
     least = LEAST_SHARE * size[np.isfinite(size)].max(initial=0.0)
     most = min(MOST_ENTRIES - 1, max(1, int((size >= least).sum())))
-    kept, rest = order[:most], order[most:]
+    unseen = (frame["missing"] & frame["value"].notna()).to_numpy()[order]
+    named = (np.arange(len(order)) < most) | unseen
+    kept, rest = order[named], order[~named]
     return pd.concat([frame.iloc[kept], in_one(frame, rest).set_index("entry"), frame.iloc[[-1]]])

@@ -787,7 +787,6 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         asks = gain == 0 and k > 5 and labels is not None
         if gain > 0 and family not in gains.informative:
             text += f". They predict better as {best[0]} than as a number, but {NEITHER}"
-            asks = family not in gains.harmless
         elif not asks:
             clear = gain == max(gains.over_gaussian.values()) > 0
             clear = clear and (open_ended or not counted or family in gains.over_counts)
@@ -818,7 +817,7 @@ NEITHER = "neither predicts better than the class frequencies"
 def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark | None:
     gains = improving.gains_of(held, labels, True)
     family = gains.counted
-    if gains.over_gaussian[family] <= 0 or family not in {*gains.informative, *gains.harmless}:
+    if gains.over_gaussian[family] <= 0:
         return None
     said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
     kind = family if isinstance(family, str) else family[0]

@@ -489,6 +489,16 @@ def test_a_column_without_use_is_not_said_to_predict_best_and_the_recommended_fa
         assert with_family < without + 0.005
 
 
+def test_a_family_that_is_said_to_predict_better_than_a_gaussian_is_recommended():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(["kept", "cancelled", "no-show"], 800, p=[0.66, 0.3, 0.04])
+        X = pd.DataFrame({"children": rng.choice(4, 800, p=[0.8, 0.1, 0.07, 0.03]), "nights": 1 + rng.poisson(2, 800)})
+        found = nb.inspect(X, y)
+        for column, said in zip(found.table["column"], found.table["finding"], strict=True):
+            assert ("than as a number" in said or "than a Gaussian" in said) <= (column in found.features)
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600

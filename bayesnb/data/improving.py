@@ -201,15 +201,13 @@ class Gains:
 
     ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
     0 if the gain is smaller than its error. ``informative`` has the families that are better than the class
-    frequencies. If a Gaussian is worse than the class frequencies, ``harmless`` has the families that are not worse.
-    ``compared`` is False if there are no classes to predict. ``over_counts`` has the families of levels that are better
-    than the best family of counts.
+    frequencies. ``compared`` is False if there are no classes to predict. ``over_counts`` has the families of levels
+    that are better than the best family of counts.
     """
 
     counted: Any
     over_gaussian: Mapping[Any, float]
     informative: Collection[Any] = ()
-    harmless: Collection[Any] = ()
     compared: bool = True
     over_counts: Collection[Any] = ()
 
@@ -238,10 +236,8 @@ def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: C
     clear = {name for name, one in scores.items() if _ahead(one, gaussian) or _ahead(gaussian, one)}
     gains = {name: float((one - gaussian).sum()) if name in clear else 0.0 for name, one in scores.items()}
     informative = {name for name, one in scores.items() if _ahead(one, frequencies)}
-    misleading = {name for name, one in scores.items() if _ahead(frequencies, one)}
-    harmless = scores.keys() - misleading if _ahead(frequencies, gaussian) else ()
     over_counts = {name for name in levels if counted and _ahead(scores[name], scores[best])}
-    return Gains(best, gains, informative, harmless, over_counts=over_counts)
+    return Gains(best, gains, informative, over_counts=over_counts)
 
 
 def more_probable_as_counts(held: pd.Series, labels: pd.Series | None) -> bool:

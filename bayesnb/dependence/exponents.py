@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -68,8 +67,13 @@ class Layout:
         return layout
 
     @property
+    def copies(self) -> int:
+        """Number of deviations of each covariate in ``own``."""
+        return self.classes
+
+    @property
     def size(self) -> int:
-        return self.terms + self.classes * len(self.own)
+        return self.terms + self.copies * len(self.own)
 
     @property
     def relative(self) -> Layout:
@@ -138,8 +142,8 @@ class Relative(Layout):
     """
 
     @property
-    def size(self) -> int:
-        return self.terms + len(self.own)
+    def copies(self) -> int:
+        return 1
 
     @property
     def relative(self) -> Layout:
@@ -304,16 +308,14 @@ class Exponents:
 
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
         """Prior mean and standard deviation of each parameter."""
-        mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))
-        starts = np.cumsum([0, *(group.terms for group in groups)])
-        for group, (first, last) in zip(groups, pairwise(starts), strict=True):
-            mean[first:last], sd[first:last] = group.mean, scales[group.name]
-        by_class = sd[layout.terms :].reshape(-1, len(layout.own))
-        cells, numbers = len(layout.own) - layout.cells - layout.numbers - 1, len(layout.own) - layout.numbers - 1
-        by_class[:, cells:numbers] = scales[CELLS]
-        by_class[:, numbers:-1] = scales[SLOPES]
-        by_class[:, -1] = self.offset_sd
-        return mean, sd
+        own = len(layout.own) - layout.cells - layout.numbers - 1
+        each = [(group.terms, group.mean, scales[group.name]) for group in groups]
+        each += [
+            (own, 0.0, scales[OWN]), (layout.cells, 0.0, scales[CELLS]), (layout.numbers, 0.0, scales[SLOPES]),
+            (1, 0.0, self.offset_sd),
+        ] * layout.copies  # fmt: skip
+        sizes, means, deviations = zip(*each, strict=True)
+        return np.repeat(means, sizes), np.repeat(np.array(deviations, float), sizes)
 
 
 NAMED = {

@@ -107,15 +107,13 @@ class NearTerm:
         for cut in self._blocks(counts.shape[1]):
             kernel = self._distances(self.counts.cells[cut].T)
             np.exp(np.negative(kernel, out=kernel), out=kernel)
+            own, some = np.nonzero(counts[:, cut] > 0)
+            weight = counts[:, cut][own, some]
+            labels = Labels(own, np.minimum(weight, 1.0), len(counts))
             for k in range(HALVINGS):
-                mass = kernel @ counts.T
-                for c, weight in enumerate(counts[:, cut]):
-                    some = np.flatnonzero(weight > 0)
-                    less = Labels(np.full(len(some), c), np.minimum(weight[some], 1.0), len(counts))
-                    less = self._weighed(less, self.counts.cells[cut][some].T, k)
-                    for s, strength in enumerate(STRENGTHS):
-                        log_ratio = self._log_ratio(mass[some], strength, less)[:, c]
-                        losses[k, s] -= weight[some] @ log_ratio
+                mass, less = (kernel @ counts.T)[some], self._weighed(labels, self.counts.cells[cut][some].T, k)
+                for s, strength in enumerate(STRENGTHS):
+                    losses[k, s] -= weight @ self._log_ratio(mass, strength, less)[np.arange(len(own)), own]
                 kernel *= kernel
         # If losses are equal up to rounding errors, the first one wins.
         best = np.unravel_index(np.argmax(losses <= losses.min() + 1e-9 * (1 + abs(losses.min()))), losses.shape)
@@ -180,7 +178,7 @@ class NearTerm:
         found /= 2 * self._mean
         return np.maximum(found, 0.0, out=found)
 
-    @property
+    @cached_property
     def _mean(self) -> float:
         return sum(expected for _, expected in self.scales) or 1.0
 

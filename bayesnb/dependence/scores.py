@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dsygst, dtrtri
 from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
@@ -367,8 +368,9 @@ def _expected_of_log_odds(source: Source, spread: Spread) -> tuple[Array, Array]
     slope, information = np.zeros(len(spread.mean)), np.zeros(2 * spread.mean.shape)
     for rows in source():
         covariates, offset, sign = rows.of_log_odds
-        center, away = covariates @ spread.mean + offset, covariates @ spread.root
-        sd = np.sqrt(np.vecdot(away, away))
+        # In reversed order of the parameters, the root is triangular, which halves the work of this product.
+        away = dtrmm(1.0, spread.root[::-1].T, covariates[:, ::-1].T, lower=1).T
+        center, sd = covariates @ spread.mean + offset, np.sqrt(np.vecdot(away, away))
         parts = [
             _mean_logistic(center[cut], sd[cut]) for cut in slices(len(center), likelihood.NUMBERS // len(LOG_ODDS))
         ]

@@ -273,7 +273,7 @@ def gather(codes: Array | None, table: Array) -> Array:
         read, fours = _in_fours, np.concatenate([table, np.zeros((*table.shape[:-1], -columns % 4))], axis=-1)
         table = sum(fours[..., np.arange(16) >> k & 1, :, k::4] for k in range(4))
     if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
-        starts, wide = _side_by_side(table)
+        starts, wide = _side_by_side(table, read(codes))
         found = np.empty((len(wide), len(codes), n_classes))
         form = _gather_two if n_classes == 2 else _gather
         list(blocks.each(lambda cut: form(read(codes[cut]), starts, wide, cut.start, found), parts))
@@ -312,7 +312,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
             total[rows] = _gather_stored(codes[rows], table[:, [c]])[:, 0]
         return total
     if blocks.worthwhile(codes.size):
-        starts, wide = _side_by_side(table)
+        starts, wide = _side_by_side(table, codes)
         return blocks.written(
             total,
             lambda cut, found: _gather_own(blocks.contiguous(codes[cut]), labels[cut], starts, wide[0], found),
@@ -324,13 +324,16 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
     return total
 
 
-def _side_by_side(table: Array) -> tuple[Array, Array]:
+def _side_by_side(table: Array, codes: Array) -> tuple[Array, Array]:
     """Concatenate the tables of all columns, each after a line of zeros for missing values.
 
-    Return the start of each column, and the concatenated tables.
+    Return the start of each column, and the concatenated tables. A large table without missing values is not copied
+    for the sake of the zeros.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
+    if table.size > codes.size and codes.min(initial=0) >= 0:
+        return np.arange(columns) * n_values - 1, np.moveaxis(each, -1, 1).reshape(len(each), -1, n)
     wide = np.zeros((len(each), columns, n_values + 1, n))
     wide[:, :, 1:] = np.moveaxis(each, -1, 1)
     return np.arange(columns) * (n_values + 1), wide.reshape(len(each), -1, n)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -384,20 +385,26 @@ CLASSES = ["北京市朝阳区", "🙂 smile, or not", *(f"class {k}" for k in r
 LONG = "measurement_number_of_the_very_long_column_name_in_centimetres"
 
 
-@pytest.fixture
-def strange(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A folder with a table of long and wide names, and a model of it."""
+    folder = tmp_path_factory.mktemp("strange")
     rng = np.random.default_rng(0)
     k = np.arange(120) % len(CLASSES)
     text = [" ".join(rng.choice(["red", "green", "blue"], 30)) for _ in k]
     X = pd.DataFrame({LONG: k + rng.normal(size=120), "列名": rng.choice(["高", "低"], 120), "free text": text})
     y = pd.Series([CLASSES[each] for each in k], name="ziel 目标")
-    X.assign(**{f"c{j}": rng.normal(size=120) for j in range(12)}, **{y.name: y}).to_csv(
-        tmp_path / "t.csv", index=False
-    )
+    X.assign(**{f"c{j}": rng.normal(size=120) for j in range(12)}, **{y.name: y}).to_csv(folder / "t.csv", index=False)
+    BayesianNB().fit(X[[LONG, "列名"]].assign(size=k * 1e6), y).save(folder / "m.bayesnb")
+    X[[LONG, "列名"]].assign(size=k * 1e6, **{y.name: y}).to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def strange(made, tmp_path, monkeypatch):
+    """A copy of this folder, where commands run and may write."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    BayesianNB().fit(X[[LONG, "列名"]].assign(size=k * 1e6), y).save("m.bayesnb")
-    X[[LONG, "列名"]].assign(size=k * 1e6, **{y.name: y}).to_csv("new.csv", index=False)
     return tmp_path
 
 

@@ -680,17 +680,22 @@ def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(browser, t
     assert not [url for url in arrived if url.startswith("http")]
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_in_a_browser_no_cell_is_wider_than_its_column_however_long_the_names(browser, tmp_path, width):
+@pytest.fixture(scope="module")
+def page_of_long_names(tmp_path_factory):
     k = np.arange(90) % 9
     names = [f"class {each} with a name that goes on for sixty letters, more or less" for each in range(8)] + ["短い"]
     X = pd.DataFrame({f"measurement_number_{j}_of_the_very_long_column_name_in_centimetres": k + j for j in range(3)})
     clf = BayesianNB().fit(X, y := np.array(names)[k])
-    path = tmp_path / "page.html"
+    path = tmp_path_factory.mktemp("long") / "page.html"
     write(report(clf, X, y, explain=1), path)
+    return path
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser_no_cell_is_wider_than_its_column_however_long_the_names(browser, page_of_long_names, width):
     page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(path.as_uri(), wait_until="load")
+    page.goto(page_of_long_names.as_uri(), wait_until="load")
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     wide = page.eval_on_selector_all(
         "th, td",

@@ -844,25 +844,65 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
     far, others = sorted((x[:k], x[k:]), key=len)
     if place[k] - place[k - 1] <= 2 * max(np.ptp(place[:k]), np.ptp(place[k:])):
         others, far = _without_tail(finite)
+        if not len(far):
+            others, far = _without_group(finite)
     between = f"({others[0]:g} to {others[-1]:g})"
     if 5 <= len(far) <= 0.2 * len(held) and len(np.unique(far)) > 2:
         share = f"{_percent(len(far) / len(held))} of the cells ({far[0]:g} to {far[-1]:g})"
         return f"{share} lie far from the others {between}; they may be in another unit", far[:0]
     if 0 < len(far) < 5 and len(np.unique(others)) >= 10:
         values = ", ".join(f"{value:g}" for value in np.unique(far))
-        one = len(far) == 1
+        one = len(np.unique(far)) == 1
         maybe = "it may be a typing error" if one else "they may be typing errors"
         return f"{values} {'lies' if one else 'lie'} far from the other cells {between}; {maybe}", far
     return None
 
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
-    """Split off the highest of sorted numbers, at most four, if only the highest numbers make a column skewed."""
-    # Of 1,000 samples of 100 log-normal or exponential numbers, 0 to 12 are split.
+    """Split off the highest of sorted numbers, at most eight, if no tail of the other numbers reaches them."""
     k = len(x) - 4 + int(np.diff(x[-5:]).argmax())
+    if x[0] >= 0:
+        # A heavy lower tail may have a counterpart.
+        middle, most = np.median(x), min(max(len(x) // 100, 4), 8)
+        far = (k for k in range(len(x) - most, len(x)) if x[k] - middle > 3 * (middle - x[0]))
+        k = next((k for k in far if _chance_of_gap(x, k) < RARE), len(x))
+        return x[:k], x[k:]
     gap = 1 if len(x) >= 100 else 2
     skewed = pd.Series(x).skew() > SKEWED >= 2 * pd.Series(x[:k]).skew()
     return (x[:k], x[k:]) if skewed and x[k] - x[k - 1] > gap * np.ptp(x[:k]) else (x, x[:0])
+
+
+def _chance_of_gap(x: Array, k: int) -> float:
+    """The probability of a ratio as large as that of the sorted numbers x[k] and x[k - 1] in a Pareto tail."""
+    # In a Pareto tail, the heaviest of usual columns, the logarithms of neighbours differ by exponential variables.
+    # Their scale is estimated (Hill 1975) from the numbers below the gap, of which at least ten are different.
+    above = np.log(x[x > x[0]] - x[0])
+    far = len(x) - k
+    below = above[:-far]
+    values = np.unique(below)
+    if len(values) <= 10:
+        return 1.0
+    m = max(int(2 * np.sqrt(len(below))), int((below >= values[-10]).sum()))
+    scale = (below[-m:] - below[-m - 1]).mean() if m < len(below) else np.inf
+    return float((1 + far * (above[-far] - below[-1]) / (m * scale)) ** -m)
+
+
+RARE = 2e-4
+"""Probability below which a gap is no part of a tail."""
+
+
+def _without_group(x: Array) -> tuple[Array, Array]:
+    """Split off one end of sorted numbers, five to a fifth of them, if only the gap beside it makes a column skewed."""
+    skew, most = pd.Series(x).skew(), len(x) // 5
+    for place in (x, np.log(x)) if x[0] > 0 else (x,) if x[0] == 0 else ():
+        gaps = np.diff(place)
+        k = 5 + int(gaps[4:most].argmax()) if skew < 0 else len(x) - most + int(gaps[-most:-4].argmax())
+        others, far = (slice(k, None), slice(k)) if skew < 0 else (slice(k), slice(k, None))
+        apart = 2 * gaps[k - 1] > np.ptp(place[others])
+        apart = apart and _chance_of_gap(*((x, k) if skew > 0 else (-x[::-1], len(x) - k))) < RARE / most
+        if apart and abs(skew) > SKEWED >= 2 * abs(pd.Series(x[others]).skew()):
+            return x[others], x[far]
+    return x, x[:0]
 
 
 SKEWED = 2

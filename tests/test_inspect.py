@@ -717,6 +717,40 @@ def test_ages_with_typing_errors_are_not_skewed_and_their_other_findings_are_nam
     assert str(nb.inspect(X * 1000, y)).count("far from") == str(found).count("far from")
 
 
+def test_errors_and_other_units_in_skewed_columns_are_asked_about_before_a_family_is_proposed():
+    rng = np.random.default_rng(0)
+    celsius, minutes = rng.normal(46, 6, 900).round(1), np.maximum(5, 5 * rng.lognormal(1.7, 0.65, 900).round())
+    tail = rng.lognormal(0.7, 0.6, 900).round(2)
+    lost, weekly = tail.copy(), rng.gamma(2, 6.5, 900).round(1)
+    lost[:2], weekly[0] = [403, 255], 1400
+    for wrong in (999, 2000, 99999):
+        said = str(nb.inspect({"minutes": np.r_[minutes, wrong, wrong], "hours": np.r_[weekly, 8, 9]}))
+        assert f"minutes: {wrong} lies far from the other cells ({minutes.min():g} to {minutes.max():g})" in said
+        assert "hours: 1400 lies far" in said
+    found = nb.inspect({"lost": lost})
+    assert "255, 403 lie far from the other cells" in str(found)
+    assert not found.features
+    for k in (20, 60, 120):
+        fahrenheit = np.where(np.arange(900) < k, celsius * 1.8 + 32, celsius).round(1)
+        found = nb.inspect({"heat": fahrenheit})
+        assert "they may be in another unit" in str(found)
+        assert not found.features
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_tails_of_skewed_columns_and_of_counts_are_no_errors(n):
+    rng = np.random.default_rng(2)
+    draws = {
+        "log-normal": rng.lognormal(3, 0.65, (40, n)), "wide": rng.lognormal(0, 1.2, (40, n)),
+        "waits": rng.exponential(2, (40, n)), "later": 10 + rng.exponential(2, (40, n)),
+        "Pareto": rng.pareto(2, (40, n)), "from 1": 1 + rng.pareto(2, (40, n)), "counts": rng.poisson(5, (40, n)),
+        "many": rng.poisson(8 * rng.gamma(0.7, 1 / 0.7, (40, n))), "zeros": rng.lognormal(0, 1, (40, n)).round(1),
+    }  # fmt: skip
+    X = pd.DataFrame({f"{name} {k}": cells for name, rows in draws.items() for k, cells in enumerate(rows)})
+    said = nb.inspect(X).table["finding"]
+    assert said.str.contains("far from").sum() <= 1
+
+
 @pytest.mark.parametrize("mark", ["unknown", "none", "?"])
 def test_a_text_that_may_mean_missing_hides_no_other_finding_of_its_column(mark):
     cells = ["yes", "no", mark, "no"] * 50 + ["Yes", "yes ", "no", mark]

@@ -47,7 +47,7 @@ def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys
         # Nothing is clearly better than the default of the command, and the class frequencies are as good.
         assert said["recommended"] == "auto"
         assert said["fit"] == "bayesnb fit play-tennis --target play -o play-tennis.bayesnb"
-        assert said["sentence"].startswith("Keep --dependence auto: no other model is clearly better")
+        assert said["sentence"].startswith("Keep --dependence auto: no model scored here is clearly better")
 
 
 def test_the_answer_for_a_row_is_that_of_the_estimator(capsys, tmp_path):

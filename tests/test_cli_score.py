@@ -105,7 +105,7 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     require_narrow(out, 60)
     assert re.search(r"map\s+│\s+0\.795", out)
     assert re.search(r"predictive\s+│\s+0\.735", out)
-    assert words(out).startswith("Keep --dependence auto: no other model is clearly better")
+    assert words(out).startswith("Keep --dependence auto: no model scored here is clearly better")
     assert "With 14 rows, the model is not measurably better than the class frequencies (0.65)." in words(out)
     assert "* worse than" in out
     assert "behind the best: mean difference in log loss" in words(out)

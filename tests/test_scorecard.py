@@ -387,7 +387,7 @@ def test_a_comparison_recommends_a_line_of_its_table():
     ) in found.sentence
     assert found.worse == ["mle", "map", "mean", "predictive"]
     kept = replace(found, default="tempered")
-    assert str(kept.recommendation) == 'Keep dependence="tempered": no other model is clearly better.'
+    assert str(kept.recommendation) == 'Keep dependence="tempered": no model scored here is clearly better.'
     # Without a dependence nothing is promised of one.
     alone = comparison(BayesianNB(), *copies(), dependence=())
     assert "dependence" not in alone.sentence

@@ -140,7 +140,7 @@ class Comparison:
                 text += "{other} is better by {gap:.3f} ± {se:.3f}, but gives probability 0 to values not seen so far."
             else:
                 ahead = " ({other} is ahead by {gap:.3f} ± {se:.3f}, less than two standard errors)"
-                text += f"no other model is clearly better{ahead if gap >= LEAST else ''}."
+                text += f"no model scored here is clearly better{ahead if gap >= LEAST else ''}."
         elif self.default not in self.answers:
             text += "; {default} cannot be scored."
         elif np.isfinite(gap):

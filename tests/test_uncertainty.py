@@ -13,12 +13,12 @@ from conftest import FEATURES, mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 from sklearn.datasets import load_breast_cancer
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Multinomial, datasets
-from bayesnb.errors import ImpossibleRowError
+from bayesnb.errors import ImpossibleRowError, UnseenLevelWarning
 from bayesnb.families import (
     Exponential,
     GaussianKnownVariance,
@@ -425,6 +425,28 @@ def test_a_row_unlike_all_learned_rows_has_the_highest_novelty():
     assert_allclose(clf.uncertainty(X[:1])["novelty"], -np.logaddexp(*joint[0]))
 
 
+def test_the_rank_of_novelty_compares_the_known_cells_with_learned_rows_that_know_them():
+    rng = default_rng(0)
+    y = rng.integers(3, size=90)
+    X = pd.DataFrame(
+        {"g": rng.normal(y), "h": rng.normal(size=90), "c": np.array(list("abcd"))[rng.integers(4, size=90)]}
+    )
+    some = X.mask(rng.random(X.shape) < 0.1)
+    new = X[:12].copy()
+    new.loc[:3, ["g", "h"]] = np.nan
+    new.loc[4:7, "c"] = "never seen"
+    with pytest.warns(UnseenLevelWarning):
+        rank = BayesianNB().fit(some, y).uncertainty(new, (some, y))["novelty_rank"]
+    for row, known in enumerate([["c"]] * 4 + [["g", "h"]] * 4 + [["g", "h", "c"]] * 4):
+        # A model of the known columns alone, from which each learned row is left out.
+        alone = BayesianNB().fit(some[known], y).classifier_
+        left_out = -logsumexp(alone.log_left_out(some[known], y)[0], axis=1)[some[known].notna().all(axis=1)]
+        novelty = alone.uncertainty(new.loc[[row], known])["novelty"].item()
+        assert rank[row] == pytest.approx((left_out < novelty).mean())
+    apart = some.assign(g=some["g"].where(y > 0), h=some["h"].where(y == 0))
+    assert BayesianNB().fit(apart, y).uncertainty(X[:3], (apart, y))["novelty_rank"].isna().all()
+
+
 # Views
 
 
@@ -515,7 +537,7 @@ def test_a_level_that_is_impossible_in_a_class_has_infinite_log_odds():
 
 
 def test_a_row_counts_with_its_weight_in_ranks_of_novelty():
-    X, y = mixed(30)
+    X, y = mixed(30, missing=0)
     weight = np.arange(30) % 3 + 1.0
     heavy = BayesianNB(FEATURES, random_state=0).fit(X, y, weight)
     rank = heavy.uncertainty(X, (X, y, weight))["novelty_rank"]

@@ -8,13 +8,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
+from bayesnb.dependence import terms
+from bayesnb.families.columns import Column, present
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import probability_of_interval, quantiles
 from bayesnb.inference.intervals import ENDS, answering, intervals_of, with_notes
 from bayesnb.inference.law import Law
+from bayesnb.inference.leave_one_out import warn_of_weights
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import normalize
+from bayesnb.model import Data, normalize, part_of
+from bayesnb.model.stacks import Piece
 from bayesnb.priors import Array
 
 
@@ -35,7 +39,7 @@ from bayesnb.priors import Array
         "aleatoric": "part of the entropy that would remain if the parameters were known",
         "epistemic": "part of the entropy due to unknown parameters",
         "novelty": "-ln p(row), high for rows unlike any learned row",
-        "novelty_rank": "share of the learned rows that are less novel",
+        "novelty_rank": "share of the learned rows that are less novel in the same known cells",
     },
 )  # fmt: skip
 @of_near_rows
@@ -74,15 +78,17 @@ def uncertainty(
         * ``aleatoric``: the expected entropy of p(class | row, θ), in nats;
         * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
         * ``novelty``: -ln p(row), high for rows that resemble no learned row;
-        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
+        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower. Only the known cells of
+          the row are compared, with the learned rows that know all of these cells; NaN if there are none.
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
         standard error of each column. ``attrs["note"]`` warns if expected counts replaced missing labels.
 
     Notes
     -----
-    After a fit with unlabelled rows, all results are overconfident. Novelties of rows with different missing values
-    cannot be compared. ``probability`` is a mean, and may lie outside the interval. See ``docs/how-to/uncertainty.md``.
+    After a fit with unlabelled rows, all results are overconfident. Novelties of rows with different missing values (or
+    unseen levels) cannot be compared; their ranks can. ``probability`` is a mean, and may lie outside the interval. See
+    ``docs/how-to/uncertainty.md``.
 
     Examples
     --------
@@ -127,16 +133,49 @@ def uncertainty(
     if learned is not None:
         if not isinstance(learned, tuple) or len(learned) not in (2, 3):
             raise ValueError("Expected learned as (X, y) or (X, y, sample_weight), the learned rows")
-        columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
+        columns["novelty_rank"] = _novelty_rank(classifier, data, novelty, *learned)
     widening = answers.widening(data, n)
     largest = {name: float((error * widening).max(initial=0.0)) for name, error in errors.items()}
     notes = {"given": answers.believed.given, "mcse": largest}
     return with_notes(classifier, pd.DataFrame(columns, index=index_of(X)), notes)
 
 
-def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:
-    left_out = -logsumexp(classifier.with_estimate("predictive").log_left_out(X, y, sample_weight)[0], axis=1)
-    weight = np.ones(len(left_out)) if sample_weight is None else np.asarray(sample_weight, float)
-    order = np.argsort(left_out)
-    share = np.concatenate([[0.0], weight[order].cumsum() / weight.sum()])
-    return share[np.searchsorted(left_out[order], novelty)]
+def _novelty_rank(
+    classifier: Classifier, data: Data, novelty: Array, X: Any, y: Any, sample_weight: Any = None
+) -> Array:
+    # A row is compared with the learned rows that know all of its known cells, by the densities of these cells.
+    posterior, (learned, labels) = classifier.posterior, classifier.learned(X, y, sample_weight)
+    gaps: dict[tuple[str, int | None], tuple[Array, Array]] = {}
+    for piece in posterior.pieces():
+        new, old = (_known(piece, rows[piece.feature]) for rows in (data, learned))
+        if len({*np.unique(new), *np.unique(old)}) > 1:
+            gaps[piece.feature, piece.column] = new, old
+    parted = {feature for (feature, _), (new, _) in gaps.items() if not new.all()}
+    base, sampled = posterior.only(posterior.features.keys() - parted).left_out(learned, labels)
+    warn_of_weights(classifier.schema, sampled)
+    some, cells = posterior.only(parted), {name: learned[name] for name in parted}
+    place = [[*gaps].index(key) if key in gaps else None for key in ((p.feature, p.column) for p in some.pieces())]
+    sizes = len(novelty), len(labels)
+    new, old = (np.array([g[k] for g in gaps.values()]).reshape(len(gaps), n).T for k, n in enumerate(sizes))
+    patterns, which = np.unique(new, axis=0, return_inverse=True)
+    below, total = np.zeros(len(novelty)), np.zeros(len(patterns))
+    for rows in terms.in_blocks(len(labels), labels.n, len(place)):
+        own = terms.left_out(some, part_of(cells, rows), labels[rows])
+        for k, pattern in enumerate(patterns):
+            same = ((old[rows] == pattern) | (pattern == 0)).all(axis=1)
+            used = [j for j, at in enumerate(place) if at is None or pattern[at]]
+            left_out = -logsumexp(base[rows][same] + own[same][:, :, used].sum(axis=-1), axis=1)
+            order, weight = np.argsort(left_out), labels.weight[rows][same]
+            asked = which == k
+            share = np.concatenate([[0.0], weight[order].cumsum()])
+            below[asked] += share[np.searchsorted(left_out[order], novelty[asked])]
+            total[k] += share[-1]
+    return np.divide(below, total[which], out=np.full(len(below), np.nan), where=total[which] > 0)
+
+
+def _known(piece: Piece, x: Column) -> Array:
+    """The number of known cells of a piece in each row; 0 or 1 for one column or a bag of words."""
+    if piece.family.support.kind == "bag":
+        return ~x.missing()
+    known = present(x)
+    return known.sum(axis=1) if piece.column is None else known[:, piece.column]

@@ -133,12 +133,11 @@ class Cure:
         return ":".join(dashed(part) if isinstance(part, str) else listed(part) for part in parts)
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class Message:
+class Message(str):
     """A template, such as "column {column!r} holds {value:g}", and the values of its placeholders by name.
 
-    ``str(message)`` writes options as Python code; :meth:`written` can also write command-line options. A value may be
-    another message, a cure, a tuple of cures, or an error that holds a message.
+    The message is a text in which options are Python code; :meth:`written` can also write command-line options. A value
+    may be another message, a cure, a tuple of cures, or an error that holds a message.
 
     Parameters
     ----------
@@ -154,21 +153,21 @@ class Message:
     column '{a}' holds -1; use Gaussian()
     """
 
+    # As a text, a message in the ``attrs`` of a table is written to Parquet and JSON like any other text.
+
     text: str
     data: Mapping[str, Any]
 
-    def __init__(self, text: str, /, **data: Any) -> None:
-        object.__setattr__(self, "text", text)
-        object.__setattr__(self, "data", data)
+    def __new__(cls, text: str, /, **data: Any) -> Message:
+        made = super().__new__(cls, _Filled("python", " ", None).vformat(text, (), data))
+        made.text, made.data = text, data
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.text,), {**self.data}
 
     def written(self, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
         return _Filled(form, space, flags).vformat(self.text, (), self.data)
-
-    def __str__(self) -> str:
-        return self.written()
-
-    def __repr__(self) -> str:
-        return repr(str(self))
 
 
 class _Filled(Formatter):
@@ -232,7 +231,7 @@ class RefusedError(ValueError):
     """
 
     def __init__(self, text: str | Message = "", /, **data: Any) -> None:
-        super().__init__(Message(text, **data) if data and isinstance(text, str) else text)
+        super().__init__(Message(text, **data) if data and not isinstance(text, Message) else text)
 
     def _held(self, name: str) -> Any:
         said = self.args[0] if self.args else ""

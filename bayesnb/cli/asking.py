@@ -12,8 +12,7 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
-from bayesnb.cli.terminal import warn
-from bayesnb.wording import at_row, counted_from, meant
+from bayesnb.wording import at_row, counted_from, meant, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -217,7 +216,8 @@ def _command(name: str) -> click.Command:
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
         found = question.function(clf, learned_columns(X, clf), **given)
-        if note := getattr(found, "attrs", {}).get("note"):
+        notes = getattr(found, "attrs", {})
+        if (note := notes.get("note")) and not (layout == "table" and note in notes.get("says", "")):
             warn(note)
         frame = printing.flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")

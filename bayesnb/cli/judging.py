@@ -53,9 +53,9 @@ def score(
         )
     X, y = table.load(target)
     say(f"{table.name}: {len(X):,} rows, target {target!r}")
+    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
     for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)
-    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
     document = {"model": model, "data": table.name, "target": target} | card.document
     print_answer(layout, document, card.table, lambda: [scores.worth(card)])
     return 0

@@ -71,7 +71,7 @@ def print_sections(sections: Iterable[Section]) -> None:
         heading = section.lead or section.title
         lines = [*([] if k == 0 else [""]), *([Text(wrapped(heading, console.width))] if heading else [])]
         console.print(*lines, style="bold", sep="\n", end="\n" if lines else "", soft_wrap=True)
-        for n, part in enumerate(part for part in section.parts if isinstance(part, TablePart | str | Message)):
+        for n, part in enumerate(part for part in section.parts if isinstance(part, TablePart | str)):
             if not isinstance(part, TablePart):
                 console.print(Text(wrapped(part, console.width)), style="dim", soft_wrap=True)
                 continue

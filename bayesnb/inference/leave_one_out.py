@@ -15,11 +15,12 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import warn
+from bayesnb.wording import Message, Spelled, warn
 
-SEEN = (
-    "the exponents have seen the label of each row, so these probabilities are too good; evaluate with cv=5, or the "
-    "command compare, learns the exponents again in each fold"
+SEEN = Message(
+    "the exponents have seen the label of each row, so these probabilities are too good; {cure} learns the exponents "
+    "again in each fold",
+    cure=Spelled("bayesnb.evaluate(..., cv=5)", "bayesnb compare"),
 )
 """The note on leave-one-out probabilities of a model with a dependence."""
 

@@ -146,7 +146,7 @@ def _novelty_rank(
     # A row is compared with the learned rows that know all of its known cells, by the densities of these cells.
     posterior, (learned, labels) = classifier.posterior, classifier.learned(X, y, sample_weight)
     gaps: dict[tuple[str, int | None], tuple[Array, Array]] = {}
-    for piece in posterior.pieces():
+    for piece in posterior.pieces:
         new, old = (_known(piece, rows[piece.feature]) for rows in (data, learned))
         if len({*np.unique(new), *np.unique(old)}) > 1:
             gaps[piece.feature, piece.column] = new, old
@@ -154,7 +154,7 @@ def _novelty_rank(
     base, sampled = posterior.only(posterior.features.keys() - parted).left_out(learned, labels)
     warn_of_weights(classifier.schema, sampled)
     some, cells = posterior.only(parted), {name: learned[name] for name in parted}
-    place = [[*gaps].index(key) if key in gaps else None for key in ((p.feature, p.column) for p in some.pieces())]
+    place = [[*gaps].index(key) if key in gaps else None for key in ((p.feature, p.column) for p in some.pieces)]
     sizes = len(novelty), len(labels)
     new, old = (np.array([g[k] for g in gaps.values()]).reshape(len(gaps), n).T for k, n in enumerate(sizes))
     patterns, which = np.unique(new, axis=0, return_inverse=True)

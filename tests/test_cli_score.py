@@ -179,3 +179,12 @@ def test_compare_scores_a_sample_of_rows(capsys):
     assert "one fit without them" in said["scores"][-1]["note"]
     assert said == json.loads(run(capsys, *arguments)[1])
     assert run(capsys, "compare", "penguins", "--rows", "0")[0] == 2
+
+
+def test_score_says_only_that_a_column_of_numbers_holds_text_if_it_refuses_the_table(files, capsys):
+    table = pd.read_csv(files / "test.csv", dtype={"year": str})
+    table.to_parquet(files / "texts.parquet")
+    code, _, err = run(capsys, "score", files / "model.bayesnb", files / "texts.parquet")
+    assert code == 1
+    assert "column 'year' holds text and was fitted with numbers" in err
+    assert "never seen" not in err

@@ -1,6 +1,7 @@
 """What the user is told: levels that were never seen, families by short names, keywords of other implementations."""
 
 import ast
+import copy
 import pickle
 import re
 import warnings
@@ -23,7 +24,7 @@ from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, evalu
 from bayesnb.errors import RefusedError, UnseenLevelWarning
 from bayesnb.families import Exponential
 from bayesnb.findings import examine
-from bayesnb.wording import Cure, written
+from bayesnb.wording import Cure, Message, written
 
 TABLES = {
     "pandas": pd.DataFrame, "nullable": lambda c: pd.DataFrame(c).convert_dtypes(), "polars": pl.DataFrame,
@@ -402,3 +403,16 @@ def test_a_text_in_a_column_whose_levels_are_numbers_is_named_with_its_row(cells
     clf = BayesianNB({"k": nb.Categorical()}).fit({"k": [1, 2, 3, 1, 2, 3]}, list("ababab"))
     with pytest.raises(ValueError, match=r"holds text \('many'\) in row 1, and its fitted levels are numbers"):
         clf.predict_proba(pd.DataFrame({"k": cells}))
+
+
+def test_a_sentence_in_the_attributes_of_a_table_is_a_text_in_parquet_and_in_pickles(tmp_path: Path) -> None:
+    X, y = nb.datasets.penguins()
+    clf = BayesianNB().fit(X, y)
+    for found in (nb.checks.column_gains(clf, X, y), nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=100)):
+        found.to_parquet(tmp_path / "t.parquet")
+        assert pd.read_parquet(tmp_path / "t.parquet").attrs["says"] == found.attrs["says"] == str(found.attrs["says"])
+    # A copy still becomes a command on the command line.
+    said = pickle.loads(pickle.dumps(found.attrs["says"]))
+    assert "--class-prior Adelie=" in said.written("command")
+    braces = Message("column {column!r}", column="{a}")
+    assert pickle.loads(pickle.dumps(braces)) == copy.deepcopy(braces) == "column '{a}'"

@@ -12,7 +12,8 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
-from bayesnb.wording import at_row, counted_from, meant, warn
+from bayesnb.cli.terminal import warn
+from bayesnb.wording import at_row, counted_from, meant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

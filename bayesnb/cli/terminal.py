@@ -123,14 +123,8 @@ def set_up_streams() -> None:
     """Make pipes UTF-8, escape characters that a terminal cannot encode, and print warnings as one line."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
-    shown: set[str] = set()
-
-    def show(message: Warning | str, *_: Any) -> None:
-        if (text := str(message)) not in shown:
-            shown.add(text)
-            warn(message)
-
-    warnings.showwarning = show
+    WARNED.clear()
+    warnings.showwarning = lambda message, *_: warn(message)
 
 
 @contextlib.contextmanager
@@ -193,10 +187,16 @@ def say(text: str | Message) -> None:
         print_error(text)
 
 
+WARNED: set[str] = set()
+"""The warnings that the running command has printed."""
+
+
 def warn(said: object) -> None:
-    """Print a warning on stderr."""
-    progress.hide()
-    print_error(f"bayesnb: warning: {one_line(said)}")
+    """Print a warning on stderr, once."""
+    if (text := one_line(said)) not in WARNED:
+        WARNED.add(text)
+        progress.hide()
+        print_error(f"bayesnb: warning: {text}")
 
 
 def console_of() -> Any:

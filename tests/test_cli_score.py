@@ -184,7 +184,8 @@ def test_compare_scores_a_sample_of_rows(capsys):
 def test_score_says_only_that_a_column_of_numbers_holds_text_if_it_refuses_the_table(files, capsys):
     table = pd.read_csv(files / "test.csv", dtype={"year": str})
     table.to_parquet(files / "texts.parquet")
-    code, _, err = run(capsys, "score", files / "model.bayesnb", files / "texts.parquet")
+    BayesianNB({"year": "categorical"}).fit(str(files / "model.csv"), "species").save(files / "levels.bayesnb")
+    code, _, err = run(capsys, "score", files / "levels.bayesnb", files / "texts.parquet")
     assert code == 1
     assert "column 'year' holds text and was fitted with numbers" in err
     assert "never seen" not in err

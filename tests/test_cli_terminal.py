@@ -121,7 +121,8 @@ def test_a_file_that_a_command_could_not_have_written_is_replaced_only_with_forc
     arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
     code, _, err = run(capsys, *arguments, "-o", output)
     assert code == 2
-    assert "is not what this command writes" in err
+    assert "exists" in err
+    assert "replace it with --force" in " ".join(err.split())
     assert output.read_text() == "a,b\n1,2\n"
     assert run(capsys, *arguments, "-o", output, "--force")[0] == 0
     assert output.read_bytes() != b"a,b\n1,2\n"

@@ -86,6 +86,15 @@ def test_hidden_sheets_are_skipped_and_named(run, tmp_path):
     assert Source(path, Format(sheet="old")).names == ["a", "y"]
 
 
+@pytest.mark.parametrize("first", [[], [["Bookings of 2026"]], [["about", "this file"]]])
+def test_a_first_sheet_without_a_table_names_the_other_sheets(run, tmp_path, first):
+    path = workbook(tmp_path / "l.xlsx", {"readme": first, "Loans": LOANS})
+    code, _, err = run("inspect", str(path), "--target", "Status")
+    assert code == 1
+    assert "sheet 'readme' holds no table; its sheets are ['readme', 'Loans']: name one with --sheet" in err
+    assert run("inspect", str(path), "--sheet", "Loans", "--target", "Status")[0] == 0
+
+
 def test_a_missing_target_names_the_sheets_that_have_it(run, tmp_path):
     sheets = {"Read me": [["Quarterly review"], ["of loans"]], "Loans 2025": LOANS, "Pivot": LOANS[:5]}
     code, _, err = run("inspect", str(workbook(tmp_path / "l.xlsx", sheets)), "--target", "Status")

@@ -28,11 +28,12 @@ OWN_PICTURE = "bayesnb audit"
 
 
 def require_output(
-    output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool], force: bool
+    output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool] | None, force: bool
 ) -> None:
     """Raise ``click.BadParameter`` for an unsuitable output.
 
-    ``is_own`` recognizes files that may be replaced; ``force`` replaces any file that is not an input.
+    ``is_own`` recognizes files that may be replaced, and ``None`` recognizes none; ``force`` replaces any file that is
+    not an input.
     """
     if output is None or output == "-":
         return
@@ -52,8 +53,9 @@ def require_output(
     for given in inputs:
         if any(path.samefile(file) for file in _files(given)) or (given == "-" and _is_stdin(path)):
             _refuse(f"{output} is read, as {'stdin' if given == '-' else given}: write to another file")
-    if not force and path.stat().st_size and not is_own(output):
-        _refuse(f"{output} exists, and is not what this command writes: name another file, or replace it with --force")
+    if not force and path.stat().st_size and not (is_own and is_own(output)):
+        why = ", and is not what this command writes" if is_own else ""
+        _refuse(f"{output} exists{why}: name another file, or replace it with --force")
 
 
 def _refuse(said: str) -> None:

@@ -91,7 +91,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
     """
     from bayesnb import deploy
 
-    require_output(output, "sql", [model], lambda _: False, force)
+    require_output(output, "sql", [model], None, force)
     clf, _ = load_model(model)
     write_text(deploy.to_sql(clf, dialect, table, keep) + "\n", output)
     return 0
@@ -107,7 +107,7 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     from bayesnb import draws
 
     # A sampled table looks like an observed one, so any table is replaced only with --force.
-    require_output(output, "table", [model], lambda _: False, force)
+    require_output(output, "table", [model], None, force)
     clf, _ = load_model(model)
     if clf.dependence is not None:
         say("the rows are drawn from the naive Bayes part of the model, so the columns are independent given the class")
@@ -151,7 +151,7 @@ def split(
     suffix = ".csv" if text or table.file is None else ".parquet"
     parts = {f"{stem}-train{suffix}": frame[~drawn], f"{stem}-test{suffix}": frame[drawn]}
     for path, rows in parts.items():
-        require_output(path, "table", [data], lambda _: False, force)
+        require_output(path, "table", [data], None, force)
         if not len(rows):
             raise ValueError(f"--test {test_share:g} leaves no row for {path}: {len(frame)} rows have a class")
     _warn_of_copies(frame, y, drawn, [*parts])

@@ -329,6 +329,8 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     # Excel does not distinguish whole numbers from floats.
     rows = [[int(c) if isinstance(c, float) and c.is_integer() else c for c in row] for row in cells]
     titles = csv_reader.titles_above(rows) if format.skip is None else format.skip
+    if len(rows) - titles < 2 and len(names) > 1:
+        raise ValueError(f"{name}: sheet {title!r} holds no table; its sheets are {names}: name one with --sheet")
     frame = pd.DataFrame(rows[titles:], dtype=object).apply(_written, text={*format.text} - {*format.decimals})
     frame.to_csv(text := space.path(), index=False, header=False)
     before = names[: names.index(title)] if wanted is None else []

@@ -233,8 +233,9 @@ def estimate_class_prior(
 
 
 def _next_step(estimate: pd.Series, name: str) -> Message:
-    # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits.
-    parts = np.rint(estimate.to_numpy() * 10_000).astype(int)
+    # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
+    # estimated frequency is 0 stays possible.
+    parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)
     parts[parts.argmax()] += 10_000 - parts.sum()
     shown = [f"{label}={part / 10_000:g}" for label, part in zip(estimate.index, parts, strict=True)]
     option = f"bayesnb fit --class-prior {shlex.quote(','.join(shown))}"

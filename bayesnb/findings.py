@@ -35,7 +35,7 @@ LOOKED_AT = 50_000
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 PAIR = rf"{NUMBER}\s*[/x×|]\s*{NUMBER}"
-WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
+WEIGHTS = re.compile("wgt|weight|gewicht|(^|_)wt(_|$)", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
@@ -698,15 +698,24 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         if high - low == n - 1 or named_as_key(name):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True, asks=True)
             return
-    # Weights of rows are often divided by their mean.
-    weights = WEIGHTS.search(str(name)) and (whole or (k > 20 and low > 0 and 0.5 < held.mean() < 2))
-    if n >= 100 and (weights or (whole and named_as_key(name))) and (2 * k > n or not whole):
+    # Weights of rows are often divided by their mean, or they count people and have many decimals.
+    weights = WEIGHTS.search(str(name))
+    of_rows = weights is not None and not whole and low > 0
+    relative = bool(of_rows and k > 20 and 0.5 < held.mean() < 2)
+    decimals = (np.abs(held * 100 - (held * 100).round()) > 1e-6).mean()
+    people = of_rows and re.search(f"({WEIGHTS.pattern})$", str(name), re.IGNORECASE) and 2 * k > n and decimals > 0.5
+    if n >= 100 and (relative or people):
+        use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
+        said = "{k:,} different numbers around {mean:.2g} in {n:,} rows: a weight of the row? If so, "
+        said += "" if relative else "{leave}, or "
+        said += "{use}; rescale weights of a survey before, by bayesnb.model.reliability_weights"
+        message = Message(said, k=k, mean=held.mean(), n=n, leave=Cure("drop", column=name), use=use)
+        yield Remark(name, message, drop=relative, asks=True)
+    elif n >= 100 and whole and (weights or named_as_key(name)) and 2 * k > n:
         options = "--drop {0}, or --weight {0}".format(shlex.quote(str(name)))
         cures = Spelled("leave it out, or pass it as sample_weight", options)
-        said = Message("{k:,} different {numbers} in {n:,} rows: {kind}? {cures}", k=k, n=n, cures=cures,
-                       numbers="whole numbers" if whole else "numbers around 1",
-                       kind="an identifier, or a weight" if whole else "a weight of the row")  # fmt: skip
-        yield Remark(name, said, asks=True)
+        said = "{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}"
+        yield Remark(name, Message(said, k=k, n=n, cures=cures), asks=True)
     elif not amount and (question := _distinct(name, levels, n)) is not None:
         yield Remark(name, question, asks=True)
     for value in SENTINELS:

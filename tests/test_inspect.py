@@ -517,7 +517,32 @@ def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_b
     assert "a weight of the row?" in said["weight"]
     assert "levels" in said["policy id"]
     assert not {"weight of the case", "size"} & {*found.table["column"]}
-    assert not found.drop
+    assert found.drop == ["weight"]
+
+
+@pytest.mark.parametrize(("name", "mean"), [("weight", 1.0), ("survey_wt", 1.0), ("Gewicht", 7.25)])
+def test_a_weight_of_the_rows_is_no_predictor_of_the_recommended_command(tmp_path, capsys, monkeypatch, name, mean):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: (mean * rng.lognormal(0, 0.5, 600)).round(3), "age": rng.normal(50, 9, 600).round(1)})
+    y = rng.choice(["a", "b"], 600)
+    found = nb.inspect(X, y)
+    assert "sample_weight; rescale weights of a survey before, by bayesnb.model.reliability_weights" in str(found)
+    said = "leave it out, or pass it as sample_weight"
+    assert found.drop == ([name] if mean == 1 else [])
+    assert (name not in found.mended(X)) == (mean == 1) == (said not in str(found))
+    X.assign(y=y).to_csv("t.csv", index=False)
+    out = json.loads(run(capsys, "inspect", "t.csv", "--target", "y", "--format", "json")[1])
+    assert f"--weight {name}" in out["remarks"][0]["remark"]
+    command = shlex.split(out["fit"]) if mean == 1 else [*shlex.split(out["fit"]), "--drop", name]
+    assert run(capsys, *command[1:], "--dependence", "none")[0] == 0
+    X[["age"]].to_csv("new.csv", index=False)
+    assert run(capsys, "predict", "t.bayesnb", "new.csv")[0] == 0
+    # A user may keep the column, or use it as the weight.
+    for option, word in (("--weight", name), ("--feature", f"{name}=log-normal")):
+        again = json.loads(run(capsys, "inspect", "t.csv", "--target", "y", option, word, "--format", "json")[1])
+        assert not any(remark["column"] == name for remark in again["remarks"])
+        assert f"--drop {name}" not in again["fit"]
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,14 @@ def test_weights_that_inflate_the_number_of_rows_are_warned_of():
     # Counts of equal rows, and reliabilities, are as they should be.
     BayesianNB(FEATURES).fit(X, y, sample_weight=np.floor(weight))
     BayesianNB(FEATURES).fit(X, y, sample_weight=nb.model.reliability_weights(weight))
+
+
+def test_weights_that_count_people_are_warned_of_and_weights_of_rows_or_classes_are_not():
+    X, y = mixed(60, "uv")
+    rng = default_rng(0)
+    with pytest.warns(UserWarning, match="sample_weight has fractions and counts 60 rows as 4.*reliability_weights"):
+        BayesianNB(FEATURES).fit(X, y, sample_weight=7.25 * rng.lognormal(0, 0.25, 60))
+    balance = np.where(np.array(y) == "u", 10.5, 1.3)
+    propensity = rng.uniform(0.2, 0.8, 60)
+    for weight in (balance, 0.97 ** np.arange(60), 1 / propensity):
+        BayesianNB(FEATURES).fit(X, y, sample_weight=weight)

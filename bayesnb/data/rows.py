@@ -23,8 +23,12 @@ from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import meant, some, warn
 
-SURVEY = 10.0
-"""Mean of weights with fractions above which they look like survey weights."""
+SURVEY = 3.0
+"""Mean of weights with fractions above which they look like survey weights.
+
+Weights that fall with the age of a row are at most 1, and so are soft labels. Weights that balance classes may have a
+larger mean, but one value per class. Weights by inverse propensity have a mean of about 2.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,8 @@ class TrainingRows:
                 raise ValueError(f"sample_weight is {weight[wrong[0]]:g} in row {wrong[0]}: give weights of 0 or more")
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
-            if (total := float(weight.sum())) > SURVEY * len(weight) and (weight != np.floor(weight)).any():
+            survey = (total := float(weight.sum())) > SURVEY * len(weight) and (weight != np.floor(weight)).any()
+            if survey and len(np.unique(weight)) > len(target.classes):
                 warn(
                     f"sample_weight has fractions and counts {len(weight):,} rows as {total:,.0f}, so intervals are "
                     "short: for survey weights, write sample_weight=bayesnb.model.reliability_weights(weights)"

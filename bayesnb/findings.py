@@ -620,7 +620,8 @@ def _texts(
         text = "sentences, read as a bag of words: {words}; as levels: {levels}"
         text = text if sentences else "texts of several words, read as levels: {levels}; as a bag of words: {words}"
         said = Message(text, words=bag, levels=codes)
-        yield Remark(name, said, not sentences, cures=(bag, codes))
+        better = sentences or labels is None or improving.better_as_words(held, labels, -3.0)
+        yield Remark(name, said, not sentences, cures=(bag, codes), asks=not better)
         return
     if joined is not None:
         yield joined

@@ -266,7 +266,8 @@ def test_the_interval_of_the_class_prior_warns_of_few_learned_rows_and_names_the
     X = table[["x", "z"]]
     clf = BayesianNB().fit(X, table["y"])
     found = nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200)
-    assert ("note" in found.attrs) == few
+    assert "treats the learned p(row | class) as known" in str(found.attrs["note"])
+    assert ("has only" in str(found.attrs["note"])) == few
     assert str(found.attrs["says"]).endswith('use deploy.with_class_prior(model, estimate["probability"]).')
     path, model = tmp_path / "t.csv", tmp_path / "m.bayesnb"
     table.to_csv(path, index=False)
@@ -347,3 +348,15 @@ def test_the_estimated_class_prior_is_that_of_em_on_the_predictions(dependence):
         weighed = p * (found / before)
         found = (weighed / weighed.sum(axis=1, keepdims=True)).mean(axis=0)
     assert_allclose(nb.deploy.estimate_class_prior(clf, X[300:]), found, atol=2e-4)
+
+
+def test_the_command_with_estimated_class_frequencies_leaves_every_class_possible(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["kept", "no-show"], 50)
+    table = pd.DataFrame({"x": rng.normal(np.where(y == "kept", 0, 9)), "y": y})
+    path, new, model = tmp_path / "t.csv", tmp_path / "new.csv", tmp_path / "m.bayesnb"
+    table.to_csv(path, index=False)
+    table[y == "kept"].to_csv(new, index=False)
+    run(capsys, "fit", path, "--target", "y", "--dependence", "none", "-o", model)
+    out = run(capsys, "ask", "estimate-class-prior", model, new)[1]
+    assert "--class-prior kept=0.9999,no-show=0.0001" in " ".join(out.split())

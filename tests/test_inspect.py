@@ -293,13 +293,16 @@ def test_numbers_of_no_numeric_type_that_may_be_steps_of_a_scale_are_told_a_fami
 def test_texts_of_several_words_that_repeat_are_proposed_as_words():
     parts = ["brake pads are worn", "the chain skips", "tyre is flat again", "rear brake squeals loudly", "gears slip"]
     notes = [f"{a}; {b}" for a in parts for b in parts]
-    frame = pd.DataFrame(
-        {"note": np.resize([*notes, *map(str.capitalize, notes)], 200), "y": np.resize(["p", "q"], 200)}
-    )
+    frame = pd.DataFrame({"note": np.resize([*notes, *map(str.capitalize, notes)], 200)})
+    frame["y"] = np.where(frame["note"].str.contains("brake", case=False), "p", "q")
     found = nb.inspect(frame, "y")
     assert "Text()" in str(found)
     clf = nb.BayesianNB(found.features).fit(frame[["note"]], frame["y"])
     assert clf.classifier_.schema.features["note"].text is not None
+    # If the words tell nothing about the class, they are a question.
+    found = nb.inspect(frame.assign(y=np.random.default_rng(0).permutation(frame["y"])), "y")
+    assert "Text()" in str(found)
+    assert not found.features
 
 
 def test_notes_with_capitals_are_words_if_that_predicts_better_and_names_and_addresses_are_not():

@@ -179,7 +179,7 @@ def _changed(
         for said in spelled_apart(clf.classes.tolist()):
             warn(said)
     if clf.dependence is not None and not clf.believed.of_forests:
-        say("the exponents, cells and weights of the dependence stay as they were: to learn them too, fit all rows")
+        say("the exponents, intervals and weights of the dependence stay as they were: to learn them too, fit all rows")
     return 0
 
 

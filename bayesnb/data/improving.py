@@ -266,15 +266,18 @@ def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:
     return any(_ahead(other, own) for other in (_scores_as(Gaussian(), held, known), _frequencies(known)))
 
 
-def better_as_words(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether the words of a column predict the class better than the levels and the class frequencies."""
+def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
+    """Whether the words of a column predict the class better than the levels and the class frequencies.
+
+    ``least`` is the smallest gain, in nats.
+    """
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.
     held, known = _labelled(held, labels)
     if known is None:
         return False
     levels = _scores_as(Categorical(), held, known)
-    return _scores_as(Text(), held, known).sum() > max(_frequencies(known).sum(), levels.sum()) + 3
+    return _scores_as(Text(), held, known).sum() > max(_frequencies(known).sum(), levels.sum()) + least
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:

@@ -61,7 +61,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
 
 FEW = 100
-"""Learned rows of a class below which a note says that the interval is too narrow."""
+"""Number of learned rows of a class below which the note on the interval names the class."""
 
 CHAINS = 8
 """Chains of the Gibbs sampler."""
@@ -176,8 +176,8 @@ def estimate_class_prior(
     -------
     Series (class,)
         The estimate. With ``prob``, a DataFrame with ``probability``, ``lower`` and ``upper``. ``attrs["mcse"]`` is the
-        largest Monte Carlo standard error of an interval end. ``attrs["note"]`` warns if a class has so few learned
-        rows that the interval is too narrow. ``attrs["says"]`` names the next step.
+        largest Monte Carlo standard error of an interval end. ``attrs["note"]`` says that
+        the interval may be too narrow. ``attrs["says"]`` names the next step.
 
     Raises
     ------
@@ -223,12 +223,13 @@ def estimate_class_prior(
     bounds, mcse = interval_of_shares(log_likelihood, (tail, 1 - tail), draws, rng)
     frame = estimate.to_frame().assign(lower=bounds[0], upper=bounds[1])
     frame.attrs |= {"mcse": mcse, "says": _next_step(estimate, 'estimate["probability"]')}
-    rows = classifier.statistics.rows
-    if rows.sum() > 0 and rows.min() < FEW:
-        frame.attrs["note"] = Message(
-            "the interval may be far too narrow, because it treats the learned p(row | class) as known, and class "
-            "{label!r} has only {n:,.0f} learned rows", label=estimate.index[rows.argmin()], n=rows.min(),
-        )  # fmt: skip
+    rows, said = classifier.statistics.rows, ", and class {label!r} has only {n:,.0f} learned rows"
+    few = Message(said, label=frame.index[rows.argmin()], n=rows.min())
+    frame.attrs["note"] = Message(
+        "the interval may be far too narrow, because it treats the learned p(row | class) as known{few}; check the "
+        "estimate on rows whose classes are known",
+        few=few if rows.sum() > 0 and rows.min() < FEW else "",
+    )
     return frame
 
 

@@ -610,7 +610,7 @@ def test_another_class_prior_adds_the_change_of_its_logarithm(estimate):
 KNOWN = {"a": 0.05, "b": 0.05, "c": 0.9}
 
 
-@pytest.mark.parametrize("how", [*HOW, "auto", "forests"], ids=str)
+@pytest.mark.parametrize("how", [*HOW, pytest.param("auto", marks=pytest.mark.slow), "forests"], ids=str)
 def test_a_known_class_prior_of_a_fit_is_that_of_its_predictions(how):
     X, y = table()
     X = X.drop(columns="calls")

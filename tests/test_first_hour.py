@@ -159,7 +159,7 @@ def test_every_kind_of_date_is_explained_as_people_write_it(cells, shown):
 
 @pytest.mark.parametrize("label", ["stolen", "cheap fix"])
 def test_a_class_that_only_an_option_names_may_be_explained(capsys, table, label):
-    named = () if label == "cheap fix" else ("--unknown", "stolen")
+    named = ("--dependence", "none") if label == "cheap fix" else ("--dependence", "none", "--unknown", "stolen")
     code, out, _ = run(capsys, "explain", "repairs.csv", "--target", "outcome", "--label", label, *named)
     assert code == 0
     assert f"{label} against" in out
@@ -439,7 +439,8 @@ def test_the_cell_that_prevents_numbers_is_named_and_not_a_decimal_comma(capsys,
     assert f"column 'pH' holds text ('{word}') where numbers are needed" in (error := " ".join(error.split()))
     assert said in error
     capsys.readouterr()
-    run(capsys, "fit", "v.csv", "--target", "y", "--na", word, "--feature", "pH=gaussian", "-o", "m.bayesnb")
+    cured = ("--na", word, "--feature", "pH=gaussian", "--dependence", "none")
+    run(capsys, "fit", "v.csv", "--target", "y", *cured, "-o", "m.bayesnb")
     assert Path("m.bayesnb").exists()
 
 

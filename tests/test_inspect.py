@@ -865,7 +865,7 @@ def test_dates_that_a_gaussian_does_not_fit_get_a_family_that_does_and_the_print
     assert said in " ".join(out.split())
     command = shlex.split(out.strip().splitlines()[-1])
     assert "elapsed of began=missing:polya-tree" in command
-    assert run(capsys, *command[1:-1], model)[0] == 0
+    assert run(capsys, *command[1:-1], model, "--dependence", "none")[0] == 0
     for stated in ("began=date:month", "began=date:elapsed", "began=missing", "elapsed of began=missing:polya-tree"):
         assert "histogram of any shape" not in run(capsys, "inspect", path, "--target", "y", "--feature", stated)[1]
     assert "elapsed of" not in run(capsys, "inspect", path, "--target", "y", "--drop", "began")[1]

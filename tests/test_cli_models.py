@@ -350,7 +350,9 @@ def test_inspect_says_how_good_a_model_was_until_other_rows_are_learned(done, tm
     assert said["record"]["accuracy"] == pytest.approx(alone["accuracy"])
     assert said["record"]["frequencies"] == pytest.approx(1.05495, abs=1e-4)
     out = done("inspect", path)
-    assert "98% were predicted correctly; log loss 0.062 (class frequencies 1.05)" in " ".join(out.split())
+    assert "98% were predicted correctly; log loss 0.062 (class frequencies of the other rows 1.05)" in " ".join(
+        out.split()
+    )
     assert len(out.splitlines()) <= 40
     # The most informative column comes first, and reading and writing keep the scores.
     assert out.index("flipper_length_mm") < out.index("sex")

@@ -189,3 +189,11 @@ def test_score_says_only_that_a_column_of_numbers_holds_text_if_it_refuses_the_t
     assert code == 1
     assert "column 'year' holds text and was fitted with numbers" in err
     assert "never seen" not in err
+
+
+def test_compare_all_says_once_what_is_true_of_several_estimates(capsys):
+    _, out, _ = run(capsys, "compare", "penguins", "--dependence", "none", "--all")
+    assert words(out).count("give some values probability 0") == 1
+    assert words(out).count("mean has a higher log loss than full Bayes") == 1
+    _, out, _ = run(capsys, "compare", "play-tennis", "--dependence", "none", "--all")
+    assert words(out).count("mle and map gave probability 0 to the class of 1 of 14 held-out rows") == 1

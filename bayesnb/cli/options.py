@@ -205,13 +205,12 @@ OPTIONS = {
     ),
     "values": option(
         ANSWER, "--set", multiple=True, metavar="COL=VALUE",
-        help="A value of the row, which may hold commas and equals signs. With --row N, it replaces the value of row "
-        "N. May be repeated.",
+        help="A value of the row, which may hold commas and equals signs. May be repeated.",
     ),
     "row": option(
         ANSWER, "--row", metavar="N|K=V,K=V|JSON",
-        help="The row to explain: its position, counted from 0, or its values; columns not named are missing.  "
-        "[default: the textbook's, else the first]",
+        help="The row to explain: its position, counted from 0 (--set replaces its values), or its values; columns not "
+        "named are missing.  [default: the textbook's, else the first]",
     ),
     "asked": option(
         ANSWER, "--row", multiple=True, metavar="K=V,K=V|JSON",

@@ -124,7 +124,7 @@ class Comparison:
         if np.inf not in worst:
             expected = "If naive Bayes is right, their expected loss is higher by {regrets} nats per row."
         said = "Log loss beside full Bayes: {each}. {expected}"
-        shown = Message(expected, regrets=" and ".join(f"{regret:.3f}" for regret in worst))
+        shown = Message(expected, regrets=", ".join(f"{regret:.3f}" for regret in worst))
         return [Message(said, each=", ".join(each), expected=shown)]
 
     @property

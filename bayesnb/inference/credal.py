@@ -244,8 +244,8 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2. ``s`` applies to the classes and to
-        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, all priors are the
-        fitted priors.
+        categorical and 0/1 columns; all other columns keep their fitted prior. In Python, ``None`` means that all
+        priors are the fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}

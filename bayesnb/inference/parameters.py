@@ -224,11 +224,11 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
     shown=Shown("How each column was read", lines=_telling, top=40, finding=False),
 )  # fmt: skip
 def describe(classifier: Classifier) -> pd.DataFrame:
-    """One row per feature: its family, prior, columns, levels and share of missing values, and why it has this family.
+    """How each feature is modelled, such as its family, prior, levels and share of missing values.
 
-    ``attrs["rows"]`` is the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965).
-    If ``effective_rows`` is much smaller than ``rows``, and the weights are not counts, see
-    :func:`bayesnb.model.reliability_weights`.
+    There is one row per feature. Column ``chosen`` gives the reason for its family. ``attrs["rows"]`` is the weight of
+    all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965). If ``effective_rows`` is much
+    smaller than ``rows``, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

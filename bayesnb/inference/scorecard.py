@@ -385,7 +385,6 @@ def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
     too_good = " Its terms were chosen on these rows, so other rows are usually predicted a little less well."
     return (
         f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
-        f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
-        + too_good
-        * (chosen and "folds" not in record)
+        f"log loss {nats(record['log_loss'])} (class frequencies of the other rows "
+        f"{nats(record['frequencies'])})." + too_good * (chosen and "folds" not in record)
     )

@@ -146,7 +146,9 @@ def estimates(compared: Comparison) -> Section:
     if "impossible rows" in frame:
         text += " impossible rows: held-out rows with probability 0 in every class."
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
-    notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
+    unbounded = [name for name in plug_ins if compared.table.loc[name, "regret"] == np.inf]
+    notes: list[Sentence] = compared.regrets(unbounded)
+    notes += compared.regrets([name for name in plug_ins if name not in unbounded])
     notes += _absent(compared)
     notes += [
         Message("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)

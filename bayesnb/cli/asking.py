@@ -131,7 +131,7 @@ def watch(
     The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
     make false alarms more probable. In rows with a class column, the class frequencies and the distribution of each
     column in each class are watched. In rows without a class column, only categorical and 0/1 columns are watched;
-    --learned adds columns of numbers.
+    --learned adds columns of numbers. The output names the columns that are not watched.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section

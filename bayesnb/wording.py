@@ -308,14 +308,20 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
         return
     *others, last = (repr(word) for word in known if word is not None)
     said = f"{'one of ' * (len(others) > 1)}{', '.join(others)} or {last}"
-    raise ValueError(f"Expected {name} to be {said}; got {value!r}" + meant(value, filter(None, known)))
+    raise ValueError(f"Expected {name} to be {said}; got {shown_value(value)}" + meant(value, filter(None, known)))
 
 
 def require_whole(least: int, **values: Any) -> None:
     """Raise ``ValueError`` unless each value is a whole number, ``least`` or more."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
+            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {shown_value(value)}")
+
+
+def shown_value(value: Any) -> str:
+    """A value in a message; of a table or another long value, only its type."""
+    text = repr(value)
+    return text if len(text) <= 60 and text.isprintable() else f"a value of type {type(value).__name__}"
 
 
 UNFITTED = "columns that were not fitted are ignored: "

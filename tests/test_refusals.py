@@ -509,6 +509,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.decision_regions(HIGH, HEIGHTS.assign(height_cm=np.nan), SEX, BOTH), "no row has both"),
         (lambda: plots.reliability(forecast, np.zeros(3, int), 10, 2), "code"),
         (lambda: plots.independence(nb.checks.independence(ILL, *FOUR)), "at least one pair"),
+        (lambda: nb.checks.sensitivity(ILL, FOUR[0], pd.Series(FOUR[1])), "'rows'; got a value of type Series$"),
+        (lambda: nb.design.label_next(ILL, FOUR[0], pd.Series(FOUR[1])), "4; got a value of type Series$"),
         (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX[:3], BOTH), "X has 40 rows and y has 3"),
         (lambda: plots.prior_posterior(of(None, 1.5 * np.eye(4, 30) + 0.2).sample_posterior(5, 2), "mu_gaussian"),
          r"30 panels.*mu_gaussian, x0"),

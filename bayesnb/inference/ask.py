@@ -22,7 +22,7 @@ from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
 from bayesnb.progress import counted
-from bayesnb.wording import some
+from bayesnb.wording import shown_value, some
 
 TAIL = 1e-10
 """Largest probability that a sum over counts leaves out."""
@@ -436,7 +436,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     """
     data, n_rows = classifier.read(X)
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= n_rows:
-        raise ValueError(f"Expected n from 1 to the number of rows, {n_rows}; got {n!r}")
+        raise ValueError(f"Expected n from 1 to the number of rows, {n_rows}; got {shown_value(n)}")
     if n > 1:
         classifier.require_one_class_prior("a batch of rows to label")
         classifier.posterior.require_exact("learning a row", "ask for one row at a time, n=1")

@@ -20,7 +20,7 @@ from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.model.drawn import CHUNK
 from bayesnb.priors import Array
 from bayesnb.progress import counted
-from bayesnb.wording import require_whole
+from bayesnb.wording import require_whole, shown_value
 
 PART = 2**24
 """Size of the parameters in one batch of draws, in numbers (128 MiB)."""
@@ -113,7 +113,7 @@ def probability_of_interval(prob: float | None) -> float:
 
         return rcParams["stats.ci_prob"]
     if not isinstance(prob, Real) or not 0 < prob < 1:
-        raise ValueError(f"Expected prob to lie between 0 and 1; got {prob!r}")
+        raise ValueError(f"Expected prob to lie between 0 and 1; got {shown_value(prob)}")
     return prob
 
 

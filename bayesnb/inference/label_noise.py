@@ -158,8 +158,9 @@ def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
             f"About {expected:.1f} of {n:,} labels are expected to be wrong. {positive} It is a rough estimate: {note}."
         )
     return (
-        f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if the columns are independent given the "
-        f"class. If they depend on each other, naive Bayes is overconfident, and the number is too large. {positive}"
+        f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if naive Bayes is exactly right. If "
+        "columns depend on each other given the class, or a family does not fit, the number is far too large. "
+        f"{positive}"
     )
 
 
@@ -218,8 +219,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. The share of wrong
     labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
 
-    Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
-    ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not
+    Naive Bayes counts many right labels as wrong if columns depend on each other given the class, or if a family does
+    not fit. With a ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not
     (``docs/how-to/labels-to-doubt.md``).
 
     Examples

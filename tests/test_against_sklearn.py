@@ -175,6 +175,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight has fractions and counts")
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), alpha=weights)
 @settings(max_examples=25)

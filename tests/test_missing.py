@@ -251,3 +251,10 @@ def test_predictive_checks_do_not_compare_a_column_with_its_flag():
     assert frozenset(("x", "x is missing")) not in pairs
     assert frozenset(("k", "x is missing")) in pairs
     assert frozenset(("k is missing", "x is missing")) in pairs
+
+
+def test_an_unseen_level_is_refused_with_the_number_of_levels_that_are_not_listed():
+    levels = [f"L{k:02d}" for k in range(24)]
+    clf = nb.BayesianNB(unseen="error").fit({"country": levels * 2}, ["a", "b"] * 24)
+    with pytest.raises(ValueError, match=r"'L19'\] and 4 more"):
+        clf.predict({"country": ["XX"]})

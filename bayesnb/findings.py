@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -673,12 +674,19 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """Levels that differ only in consecutive numbers (Q1 to Q5), in numerical order; otherwise ``[]``."""
+    """At most 12 levels that may be steps, in order: consecutive numbers after one text (Q1 to Q5), or letters from A.
+
+    Otherwise ``[]``. More levels are rather places or products than steps.
+    """
     parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
+    held, letters = [*parts], "".join(sorted(map(str, parts)))
+    if not 2 < len(held) <= 12:
+        return []
+    if letters in ("ABCDF", ascii_uppercase[: len(held)]):
+        return sorted(held, key=str)
     found = sorted((int(part[2]), part[1], k) for k, part in enumerate(parts.values()) if part)
-    held = [*parts]
     alike = len({(start, isinstance(held[k], str)) for _, start, k in found}) == 1 and len(found) == len(held)
-    return [held[k] for *_, k in found] if alike and found[-1][0] - found[0][0] == len(held) - 1 > 1 else []
+    return [held[k] for *_, k in found] if alike and found[-1][0] - found[0][0] == len(held) - 1 else []
 
 
 OTHER_KINDS = {"codes": "Categorical", "steps of a scale": "Ordinal"}

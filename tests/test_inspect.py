@@ -276,6 +276,19 @@ def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_sta
     assert all(f"--feature 'Q{k}=ordinal:" in out for k in range(7))
 
 
+def test_an_order_is_asked_about_for_few_steps_such_as_grades_and_not_for_codes_of_places():
+    rng = np.random.default_rng(0)
+    levels = {
+        "condition": [*"ABCDE"], "grade": [*"ABCDF"], "quarter": ["Q1", "Q2", "Q3", "Q4"],
+        "site": [f"S{k:02d}" for k in range(1, 41)], "arm": ["f", "m", "x"], "type": [*"ABD"],
+    }  # fmt: skip
+    X = pd.DataFrame({name: rng.choice(each, 600) for name, each in levels.items()})
+    found = nb.inspect(X, rng.choice(["a", "b"], 600))
+    asked = {remark.column: remark.cures[0].value[1] for remark in found.remarks}
+    assert asked == {name: tuple(levels[name]) for name in ("condition", "grade", "quarter")}
+    assert not found.features
+
+
 @pytest.mark.parametrize("kind", ["category", object])
 def test_numbers_of_no_numeric_type_that_may_be_steps_of_a_scale_are_told_a_family_that_reads_them(kind):
     stars = pd.Series(np.resize([1, 2, 3, 4, 5, 4, 2], 210)).astype(kind)

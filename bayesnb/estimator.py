@@ -374,7 +374,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the rows were evidently never learned, or if no class would be left. The model is then unchanged.
+            If the rows were evidently never learned, or if no class would be left. The model then stays as it was.
 
         Examples
         --------

@@ -153,8 +153,8 @@ class Findings:
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing.
 
-        Other cells stay as they are. The readings in ``features`` join spellings during the fit. Correct typing errors
-        and numbers in another unit yourself.
+        Other cells stay as they are. The readings in ``features`` join spellings during the fit. Typing errors and
+        numbers in another unit are not corrected.
         """
         table = Table.of(X)
         frame = _frame_of(table)

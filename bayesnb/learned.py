@@ -116,7 +116,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether the dependence of ``one`` counts no cells, or the same cells as the dependence of ``other``."""
+    """Whether the dependences of two classifiers count the same cells; also true if that of ``one`` counts none."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

@@ -215,7 +215,8 @@ class Gains:
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
     """Compare a Gaussian with families of counts, if ``counted``, and with families of ``levels``.
 
-    A family with its own probability of zero is chosen only if it is clearly better than the other families of counts.
+    A family with a separate probability of the value 0 is chosen only if it is clearly better than the other families
+    of counts.
     """
     held, known = _labelled(held, labels)
     families: dict[Any, Any] = COUNTED if counted else {}

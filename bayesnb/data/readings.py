@@ -916,7 +916,7 @@ class Joined(Reading):
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
 
     def united(self, other: Joined) -> Joined:
-        """The reading of the rows of both, with one spelling for each level."""
+        """The joint reading of two tables, with one spelling for each level."""
         levels: dict[str, str] = {}
         for key, level in (*(self.levels or ()), *(other.levels or ())):
             levels[key] = max(levels.get(key, level), level, key=_naturally)

@@ -163,7 +163,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Each feature that reads unseen levels or impossible numbers as missing, and the known levels."""
+        """The features that read unseen levels or impossible numbers as missing, each with its known levels."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}

@@ -23,8 +23,8 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have the same prior, Normal(mean, sd).
 
-    The prior mean is ½ for a shape term, and for a feature with a shape term. The prior mean is 1 for forests and for a
-    feature without a shape term, as in naive Bayes. The prior mean is 0 for all other kinds of term. If ``sd`` has
+    The prior mean of an exponent is ½ for a shape term, and for a feature with a shape term. It is 1, the exponent of
+    naive Bayes, for forests and for a feature without a shape term. It is 0 for all other kinds of term. If ``sd`` has
     several values, the value with the largest evidence is used. With ``by_class``, each exponent has a deviation per
     class.
     """
@@ -137,8 +137,8 @@ class Layout:
 class Relative(Layout):
     """The layout of two classes whose deviations d_0 and d_1 concern covariates with the same value for both classes.
 
-    Class probabilities depend only on d_1 - d_0. So the deviations are parametrized by (d_1 - d_0) / √2. The omitted
-    (d_1 + d_0) / √2 keeps its prior, which is independent of the rest.
+    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The omitted number,
+    (d_1 + d_0) / √2, keeps its prior, which is independent of the rest.
     """
 
     @property

@@ -397,7 +397,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weight of the learned rows with the same cells as a row: in columns u and v, and in column u alone.
+        """Weights of the learned rows that match a row in columns u and v, and of those that match it in column u.
 
         The weights, two arrays (row, class, u, v), are 0 if the cell of u or v is missing.
         """

@@ -162,7 +162,7 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Leave-one-out log p(class | row), with the learned exponents and with exponents learned without the row.
+        """Leave-one-out log p(class | row), with the learned exponents, and with exponents learned without it.
 
         Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
         without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.

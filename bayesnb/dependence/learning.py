@@ -296,7 +296,8 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 def weights(log_p: Array, prior: Array, weight: Array) -> Array:
     """Estimate the weights of the members, (average, member), by EM with a Dirichlet prior.
 
-    ``log_p``, (member, row), holds the log probabilities of the labels. ``weight`` is (average, row).
+    ``log_p``, (member, row), holds the log probabilities of the labels. ``weight``, (average, row), holds the row
+    weights of each average.
     """
     some = ~np.isneginf(log_p).all(0)
     # Relative to the best member of each row, so that no sum underflows.

@@ -28,8 +28,8 @@ class Rows:
     """A block of rows, with the terms that the exponents multiply, (row, class, term), in nats.
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
-    and weights of the rows. ``alike``, (row, covariate), holds covariates with the same value and one parameter for
-    each class: indicators of cells, then standardized numbers.
+    and weights of the rows. ``alike``, (row, covariate), holds covariates whose value is the same for all classes,
+    but whose parameter differs by class: indicators of cells, then standardized numbers.
     """
 
     terms: Array

@@ -87,7 +87,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, the model's expected scores, and the scores of predicting class frequencies.
+    """Scores with intervals, beside the scores that the model expects and those of a forecast by class frequencies.
 
     Parameters
     ----------

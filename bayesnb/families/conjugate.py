@@ -49,7 +49,7 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h, and the increments d of the prior's parameters by the data.
+    A subclass defines h, and d: what the data add to the prior's parameters.
     """
 
     # ln h is the log-likelihood of a cell at the θ that fits the cell best.

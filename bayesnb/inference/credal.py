@@ -255,8 +255,8 @@ def predict_credal(
     Returns
     -------
     DataFrame (row, (class, ...))
-        ``lower`` and ``upper`` limit p(class | row) over all priors of the set. ``undominated`` is False if some other
-        class is more probable under every prior.
+        ``lower`` and ``upper`` are the smallest and largest p(class | row) over all priors of the set. ``undominated``
+        is False if some other class is more probable under every prior.
 
     Raises
     ------

@@ -173,8 +173,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """How many removed rows, how much contamination, or which prior power would change a prediction.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. With other columns, rows are removed
-    one by one, and fewer rows may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. If some are not, rows are removed one
+    by one, and fewer rows than found may suffice.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Quantiles of p(class | row, θ) for two classes, and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """For two classes, each quantile of p(class | row, θ) and its Monte Carlo error, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:

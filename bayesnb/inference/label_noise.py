@@ -149,7 +149,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels; with ``note``, the number is a rough estimate."""
+    """A sentence on the expected number of wrong labels; a ``note`` says why it is a rough estimate."""
     if expected < 0.05:
         return f"None of {n:,} labels is expected to be wrong."
     positive = "The expected number is above 0 even if all labels are right."

@@ -217,8 +217,8 @@ def weigh(
 
     Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
     ``counts`` holds the weight of the rows that reach a node. The function fills three arrays (tree, node) with log
-    evidence. The array ``of_node`` is for the rows in a node, ``of_known`` is for the rows in the node's children, and
-    ``below`` is averaged over all prunings below the node.
+    evidence: ``of_node`` with that of the rows in a node, ``of_known`` with that of the rows in the node's children,
+    and ``below`` with its average over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):

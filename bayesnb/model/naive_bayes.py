@@ -367,7 +367,7 @@ class Posterior:
 
     @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """The columns of the features; a feature whose columns share parameters stays whole."""
+        """The features, divided into columns; a feature whose columns share parameters is one piece."""
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]

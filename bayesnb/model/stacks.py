@@ -162,5 +162,5 @@ class Piece:
     believed: Prior
 
     def of(self, x: Column) -> Column:
-        """Select the piece from the columns ``x``."""
+        """Select the columns of this piece from the feature's columns ``x``."""
         return x if self.column is None else columns_of(x, [self.column])

@@ -135,8 +135,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        For anything that :func:`encode` does not write, such as unlisted classes, and for text arrays that need far
-        more memory than the file.
+        If the document holds what :func:`encode` does not write, such as a Python class that is not on its list, or a
+        text array that needs far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)

@@ -217,8 +217,9 @@ def _command(name: str) -> click.Command:
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
         found = question.function(clf, learned_columns(X, clf), **given)
-        notes = getattr(found, "attrs", {})
-        if (note := notes.get("note")) and not (layout == "table" and note in notes.get("says", "")):
+        attrs = getattr(found, "attrs", {})
+        said = attrs["says"].data.get("note") if layout == "table" and "says" in attrs else None
+        if (note := attrs.get("note")) not in (None, said):
             warn(note)
         frame = printing.flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")

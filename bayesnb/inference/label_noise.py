@@ -15,6 +15,7 @@ from bayesnb.model import Data, Posterior, normalize, part_of
 from bayesnb.priors import Array, ImproperError
 from bayesnb.sampling import gibbs
 from bayesnb.statistics.statistic import Labels
+from bayesnb.wording import Message
 
 MOST = gibbs.MOST_WRONG
 """Upper end of the uniform prior of the share of wrong labels."""
@@ -148,20 +149,17 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
     return (start + end) / 2
 
 
-def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
+def sentence(expected: float, sd: float, n: int, note: str = "") -> Message:
     """A sentence on the expected number of wrong labels; a ``note`` says why it is a rough estimate."""
+    said = "{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if naive Bayes is exactly right. If "
+    said += "columns depend on each other given the class, or a family does not fit, the number is far too large. "
+    said += "{more}"
     if expected < 0.05:
-        return f"None of {n:,} labels is expected to be wrong."
-    positive = "The expected number is above 0 even if all labels are right."
-    if note:
-        return (
-            f"About {expected:.1f} of {n:,} labels are expected to be wrong. {positive} It is a rough estimate: {note}."
-        )
-    return (
-        f"{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if naive Bayes is exactly right. If "
-        "columns depend on each other given the class, or a family does not fit, the number is far too large. "
-        f"{positive}"
-    )
+        said, note = "None of {n:,} labels is expected to be wrong.", ""
+    elif note:
+        said = "About {expected:.1f} of {n:,} labels are expected to be wrong. {more} It is a rough estimate: {note}."
+    more = "The expected number is above 0 even if all labels are right."
+    return Message(said, expected=expected, sd=sd, n=n, more=more, note=note)
 
 
 EXPONENTS_KNOW = (

@@ -397,7 +397,9 @@ def made(tmp_path_factory):
     y = pd.Series([CLASSES[each] for each in k], name="ziel 目标")
     X.assign(**{f"c{j}": rng.normal(size=120) for j in range(12)}, **{y.name: y}).to_csv(folder / "t.csv", index=False)
     BayesianNB().fit(X[[LONG, "列名"]].assign(size=k * 1e6), y).save(folder / "m.bayesnb")
-    X[[LONG, "列名"]].assign(size=k * 1e6, **{y.name: y})[:40].to_csv(folder / "new.csv", index=False)
+    learned = X[[LONG, "列名"]].assign(size=k * 1e6, **{y.name: y})
+    learned.to_csv(folder / "learned.csv", index=False)
+    learned[:40].to_csv(folder / "new.csv", index=False)
     return folder
 
 
@@ -417,7 +419,7 @@ def strange(made, tmp_path, monkeypatch):
         "explain m.bayesnb new.csv --row 1",
         "score m.bayesnb new.csv",
         "ask surprise m.bayesnb new.csv",
-        "ask loo m.bayesnb new.csv",
+        "ask loo m.bayesnb learned.csv",
         "ask predict-interval m.bayesnb new.csv",
         "fit t.csv --target none -o n.bayesnb",
         "fit t.csv --target c1 --feature c2=gauss -o n.bayesnb",
@@ -460,12 +462,12 @@ def test_a_bar_column_is_as_wide_as_its_bars_whatever_the_names(capsys, tmp_path
 
 
 def test_a_table_that_is_cut_says_where_all_of_it_is_and_an_empty_answer_says_so(capsys, strange):
-    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv")
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "learned.csv")
     assert "the first 10 of 120 rows" in out
     assert out.endswith("--format json prints complete tables.\n")
-    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv", "--by", "feature")
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "learned.csv", "--by", "feature")
     assert "the first 10 of 120 rows and the first 40 of 48 columns " in " ".join(out.split())
-    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "new.csv", "--format", "csv")
+    _, out, _ = run(capsys, "ask", "loo", "m.bayesnb", "learned.csv", "--format", "csv")
     assert out.startswith("row,log_density,")
     _, out, _ = run(capsys, "ask", "fill-in", "m.bayesnb", "new.csv")
     assert out == "The answer has no rows.\n"

@@ -711,8 +711,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     weights = WEIGHTS.search(str(name))
     of_rows = weights is not None and not whole and low > 0
     relative = bool(of_rows and k > 20 and 0.5 < held.mean() < 2)
-    decimals = (np.abs(held * 100 - (held * 100).round()) > 1e-6).mean()
-    people = of_rows and re.search(f"({WEIGHTS.pattern})$", str(name), re.IGNORECASE) and 2 * k > n and decimals > 0.5
+    people = of_rows and 2 * k > n and re.search(f"({WEIGHTS.pattern})$", str(name), re.IGNORECASE)
+    people = people and (np.abs(held * 100 - (held * 100).round()) > 1e-6).mean() > 0.5
     if n >= 100 and (relative or people):
         use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
         said = "{k:,} different numbers around {mean:.2g} in {n:,} rows: a weight of the row? If so, "
@@ -878,14 +878,13 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
     """Split off the highest of sorted numbers, at most eight, if no tail of the other numbers reaches them."""
-    k = len(x) - 4 + int(np.diff(x[-5:]).argmax())
     if x[0] >= 0:
         # A heavy lower tail may have a counterpart.
         middle, most = np.median(x), min(max(len(x) // 100, 4), 8)
         far = (k for k in range(len(x) - most, len(x)) if x[k] - middle > 3 * (middle - x[0]))
         k = next((k for k in far if _chance_of_gap(x, k) < RARE), len(x))
         return x[:k], x[k:]
-    gap = 1 if len(x) >= 100 else 2
+    k, gap = len(x) - 4 + int(np.diff(x[-5:]).argmax()), 1 if len(x) >= 100 else 2
     skewed = pd.Series(x).skew() > SKEWED >= 2 * pd.Series(x[:k]).skew()
     return (x[:k], x[k:]) if skewed and x[k] - x[k - 1] > gap * np.ptp(x[:k]) else (x, x[:0])
 

@@ -70,7 +70,7 @@ def log_bayes_factors(X: dict[str, Array], y: Array) -> Array:
     classifier = BayesianNB().fit(X, y).classifier_
     data, labels = classifier.encoded(classifier.rows(X, y, None).labelled())
     grid, counts, finer = audit.counted_pairs(classifier.posterior, data, labels)
-    return audit.log_bayes_factors(counts, finer, audit.ordered(classifier.posterior, grid))
+    return audit.log_bayes_factors(counts, finer, audit.are_ordered(classifier.posterior, grid))
 
 
 def false_alarms(name: str, rows: int, tables: int) -> float:

@@ -25,9 +25,9 @@ from bayesnb.inference.independence import (
     Independence,
     _information,
     _log_bayes_factor_of_order,
+    are_ordered,
     audited,
     counted_pairs,
-    ordered,
 )
 from bayesnb.inference.independence import log_bayes_factors as of_pairs
 from bayesnb.model import NaiveBayes, Posterior
@@ -143,7 +143,7 @@ def test_a_correlation_of_three_tenths_within_the_classes_is_seen_in_400_rows():
         x = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], 400) + 2 * y[:, None]
         posterior = fitted({"x": Gaussian()}, data := {"x": x}, labels := Labels.of(y))
         grid, coarse, fine = counted_pairs(posterior, data, labels)
-        seen += of_pairs(coarse, fine, ordered(posterior, grid))[0] > np.log(20)
+        seen += of_pairs(coarse, fine, are_ordered(posterior, grid))[0] > np.log(20)
     # Of 60 simulated tables 58 were seen.
     assert seen >= 5
 

@@ -15,13 +15,13 @@ from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
-    from bayesnb.priors import Array
     from bayesnb.report.parts import Section
 
 COMPARED = (
@@ -178,7 +178,7 @@ def _answers_of_row(
 
 
 def _without(
-    parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, rows: Array
+    parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, rows: np.ndarray
 ) -> Classifier:
     from bayesnb import learning
 

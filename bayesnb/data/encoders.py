@@ -25,7 +25,7 @@ from bayesnb.kernels import blocks, reading
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
-from bayesnb.wording import Cure, RefusedError, Spelled, family_word, some
+from bayesnb.wording import Cure, RefusedError, Spelled, family_word
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 
@@ -331,16 +331,17 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
     if not len(used):
         return
-    found = {"column": column.name, "row": int(used[0]), "value": distinct[codes[used[0]]], "expected": some(place, 20)}
+    found = {"column": column.name, "row": int(used[0]), "value": distinct[codes[used[0]]], "expected": [*place][:20]}
+    found["more"] = f" and {len(place) - 20:,} more" if len(place) > 20 else ""
     if ordered:
         raise RefusedError(
-            "column {column!r} holds {value!r} in row {row}, which is not among its ordered levels {expected}: the "
-            "order of an Ordinal names all levels from the lowest to the highest",
+            "column {column!r} holds {value!r} in row {row}, which is not among its ordered levels {expected}{more}: "
+            "the order of an Ordinal names all levels from the lowest to the highest",
             **found,
         )
     raise RefusedError(
-        "column {column!r} holds {value!r} in row {row}, which was never seen; its levels are {expected}. Fit it, or "
-        "choose {cure}",
+        "column {column!r} holds {value!r} in row {row}, which was never seen; its levels are {expected}{more}. Fit "
+        "it, or choose {cure}",
         **found,
         cure=(Cure("unseen", "missing"), Cure("unseen", "new")),
     )

@@ -911,7 +911,9 @@ class Joined(Reading):
             raise RefusedError(said, column=column.name, value=column.kind)
         codes, distinct = column.coded
         texts = {str(distinct[k]) for k in np.unique(codes[codes >= 0])}
-        levels = {folded(level): level for level in spellings(texts)}
+        return self._over({folded(level): level for level in spellings(texts)})
+
+    def _over(self, levels: Mapping[str, str]) -> Joined:
         meant = {folded(a): levels.get(folded(b), b) for a, b in self.pairs}
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
 
@@ -920,8 +922,7 @@ class Joined(Reading):
         levels: dict[str, str] = {}
         for key, level in (*(self.levels or ()), *(other.levels or ())):
             levels[key] = max(levels.get(key, level), level, key=_naturally)
-        meant = {folded(a): levels.get(folded(b), b) for a, b in self.pairs}
-        return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
+        return self._over(levels)
 
     def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
         """The levels ``names`` of an earlier reading, in the spellings of this one."""

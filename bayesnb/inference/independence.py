@@ -239,7 +239,7 @@ def audited(
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
     called, rng, rows = grid.names(posterior.piece_names()), np.random.default_rng(random_seed), []
-    factors = log_bayes_factors(counts, finer, ordered(posterior, grid))
+    factors = log_bayes_factors(counts, finer, are_ordered(posterior, grid))
     for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
         drawn = _information(n, draws, rng)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
@@ -259,7 +259,7 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
     return grid, grid.counted(data, labels, which, SCREEN_DEPTH), fine
 
 
-def ordered(posterior: Posterior, grid: Grid) -> Array:
+def are_ordered(posterior: Posterior, grid: Grid) -> Array:
     """Whether the cells of each column have an order: columns of numbers, of ordered levels, and of two levels."""
     pieces = [posterior.pieces[term] for term in grid.terms]
     levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in pieces]

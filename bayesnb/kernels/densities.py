@@ -273,7 +273,7 @@ def gather(codes: Array | None, table: Array) -> Array:
         read, fours = _in_fours, np.concatenate([table, np.zeros((*table.shape[:-1], -columns % 4))], axis=-1)
         table = sum(fours[..., np.arange(16) >> k & 1, :, k::4] for k in range(4))
     if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
-        starts, wide = _side_by_side(table, read(codes))
+        starts, wide = _side_by_side(table, codes)
         found = np.empty((len(wide), len(codes), n_classes))
         form = _gather_two if n_classes == 2 else _gather
         list(blocks.each(lambda cut: form(read(codes[cut]), starts, wide, cut.start, found), parts))

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
 from bayesnb.data.targets import read_target
 from bayesnb.evaluation import compare, comparison, evaluate
-from bayesnb.evaluation.folds import splits
+from bayesnb.evaluation.folds import folds_of, splits
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
 TENNIS, PLAY = datasets.play_tennis()
@@ -277,6 +277,30 @@ def test_classifiers_that_all_score_minus_infinity_are_ordered_by_brier_score():
     assert found.notna().all(axis=None)
     assert found["difference"].tolist() == [0, 0]
     assert found["se_difference"].tolist() == [0, np.inf]
+
+
+@pytest.mark.filterwarnings("ignore::bayesnb.errors.NumbersAsLevelsWarning")
+@pytest.mark.parametrize(
+    "container", [lambda X: X, lambda X: X[["visits", "size"]].to_numpy(float)], ids=["frame", "array"]
+)
+def test_every_fold_reads_the_columns_as_a_fit_of_all_rows_does(container):
+    # One cell of each column decides its type, and all folds but one learn it.
+    n, rng = 60, np.random.default_rng(0)
+    price = [f"€ {value:.2f}" for value in rng.normal(20, 3, n)]
+    remark = [f"parcel {k} was left with the neighbour of house {k}" for k in range(n // 2 + 2)] + ["late"] * (
+        n // 2 - 2
+    )
+    X = pd.DataFrame({"visits": rng.integers(0, 2, n), "size": rng.normal(size=n), "price": price, "remark": remark})
+    X.loc[3, "visits"], X.loc[7, "price"] = 2, "€ 1l2.50"
+    X, y = container(X), rng.integers(0, 2, n)
+
+    def families(clf):
+        return {name: (type(each.family), each.origin.kind) for name, each in clf.schema.features.items()}
+
+    folds, _ = folds_of(BayesianNB(), X, y, 5)
+    whole = BayesianNB().fit(X, y).classifier_
+    assert [families(fold.fitted) for fold in folds] == [families(whole)] * 5
+    assert all(fold.fitted.schema.readings == whole.schema.readings for fold in folds)
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])

@@ -33,6 +33,8 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     """Map each column to its specified reading, or to the only reading that fits; omit all other columns."""
+    if table.types is not None:
+        return dict(table.types.readings)
     found = {}
     for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
@@ -119,7 +121,9 @@ def inferred(
     for name, (spec, columns, origin) in grouped(kinds, by_type or BY_TYPE, one_by_one).items():
         if name in specs:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
-        if origin.kind == "text" and by_type is None and not table.part:
+        if origin.kind == "sentences":  # A larger table has decided.
+            spec = Text()
+        elif origin.kind == "text" and by_type is None and not table.part and table.types is None:
             codes, texts = table.column(name).coded
             held = codes >= 0
             if are_sentences(texts, held.sum() if weight is None else weight[held].sum()):
@@ -285,7 +289,7 @@ def together(
     return rest
 
 
-TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
+TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text", "sentences": "text"}
 """The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
 
 

@@ -20,7 +20,7 @@ from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
-from bayesnb.data.tables import Table
+from bayesnb.data.tables import Table, Types
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -76,6 +76,12 @@ class Schema:
         found = inferring.inferred(table, features, unseen, weight, readings)
         families = features if isinstance(features, ByType) else BY_TYPE
         return cls(table.names, named, found, unseen, columns, families, readings)
+
+    @property
+    def types(self) -> Types:
+        """The types of the columns whose families were inferred."""
+        inferred = [feature for feature in self.features.values() if feature.origin.inferred]
+        return Types(self.readings, {name: each.origin.kind for each in inferred for name in each.reads})
 
     @property
     def raw(self) -> Names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -24,6 +24,14 @@ from bayesnb.wording import RefusedError
 
 
 @dataclass(frozen=True, eq=False)
+class Types:
+    """The types of columns: the reading of a column of texts, and the kind of values of each other column."""
+
+    readings: Mapping[Any, Any]
+    kinds: Mapping[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix."""
 
@@ -31,6 +39,7 @@ class Table:
     source: Any
     declares: frozenset[Any] | None = None  # The columns whose categorical type declares levels.
     part: bool = False  # Whether decisions that need all rows of a larger table are postponed.
+    types: Types | None = None  # The types of the columns in a larger table, from which these rows were taken.
     n_rows: int = field(init=False)
     named: bool = field(init=False)  # Whether the source is a data frame.
     numeric: bool = field(init=False)  # Whether the source is an array of numbers.
@@ -166,8 +175,11 @@ class Table:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
-    def kinds(self, columns: Iterable[Any]) -> dict[Any, str]:
+    def kinds(self, columns: Collection[Any]) -> dict[Any, str]:
         """The kind of the values of each column, whatever their dtype."""
+        if self.types is not None:
+            known = {name: self.types.kinds[name] for name in columns if name in self.types.kinds}
+            return known | replace(self, types=None).kinds([name for name in columns if name not in known])
         if self.sparse:
             return dict.fromkeys(columns, "sparse")
         if not self.numeric:

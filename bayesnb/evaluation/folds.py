@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -99,14 +99,17 @@ def folds_of(
         if said and clf.classifier_.statistics.rows.sum() > len(codes):
             warn(f'{said}With cv="loo", a copy of it learns these {len(codes):,} rows')
         # Raise the error for an estimate without leave-one-out before the slow sampling of a feature.
-        model = Schema.infer(Table.of(X, min_rows=1), settings.features, settings.unseen).model(Dirichlet())
+        model = _schema(settings, Table.of(X, min_rows=1)).model(Dirichlet())
         model.require_left_out(settings.estimate)
         fitted = learning.fitted(settings, X, y)
         if scored is not None:
             X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
     if ours:
-        X, learned = Table.of(X), partial(learning.fitted, EstimatorParameters.of(clf))
+        # A fold may lack the cell that decides the type of a column in the whole table, and the scores of the folds
+        # stand for one model.
+        settings, X = EstimatorParameters.of(clf), Table.of(X, min_rows=1)
+        X, learned = replace(X, types=_schema(settings, X).types), partial(learning.fitted, settings)
     else:
         from sklearn.base import clone
 
@@ -124,6 +127,10 @@ def folds_of(
         )
         for train, test in counted("fitting folds", [*splits(X, target, cv, scored)], "folds")
     ], at_rows(target, scored)
+
+
+def _schema(settings: EstimatorParameters, table: Table) -> Schema:
+    return Schema.infer(table, settings.features, settings.unseen)
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:

@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose
 from test_laws import CLASSES, FAMILIES, SPARSE, Table, cells, having
 
 from bayesnb.chains import Convergence
-from bayesnb.dependence import terms
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.sampled import Draws, StudentT
-from bayesnb.model import NaiveBayes, Posterior
+from bayesnb.model import NaiveBayes, Posterior, pieces
 from bayesnb.priors import Dirichlet, FixedProbabilities, ImproperError, NormalGamma
 from bayesnb.statistics.statistic import Labels
 
@@ -49,12 +48,12 @@ SHARED = [name for name in FAMILIES if name.startswith("multivariate gaussian")]
 )
 def test_a_term_with_its_row_left_out_is_the_predictive_of_a_refit(name, weights):
     posterior, data, labels = believed(name, WEIGHTS[weights])
-    found = terms.left_out(posterior, data, labels)
-    whole = terms.predictive(posterior, data, len(labels))
+    found = pieces.left_out(posterior, data, labels)
+    whole = pieces.predictive(posterior, data, len(labels))
     for i in range(0, len(labels), 3):
         own = labels.codes[i]
         row = {"f": data["f"][i : i + 1]}
-        again = terms.predictive(refit(posterior, data, labels, i), row, 1)[0]
+        again = pieces.predictive(refit(posterior, data, labels, i), row, 1)[0]
         assert_allclose(found[i, own], again[own], rtol=1e-10, atol=1e-10)
         others = np.arange(len(CLASSES)) != own
         assert_allclose(found[i, others], whole[i, others])
@@ -65,9 +64,9 @@ def test_the_terms_of_a_row_add_up_to_the_predictive_of_the_model(name):
     posterior, data, labels = believed(name, WEIGHTS["weighted"])
     n, alone = len(labels), posterior.only(())
     assert_allclose(
-        terms.predictive(posterior, data, n).sum(-1), posterior.log_predictive_features(data, n), rtol=1e-10
+        pieces.predictive(posterior, data, n).sum(-1), posterior.log_predictive_features(data, n), rtol=1e-10
     )
-    whole = terms.left_out(posterior, data, labels).sum(-1) + alone.log_left_out({}, labels)
+    whole = pieces.left_out(posterior, data, labels).sum(-1) + alone.log_left_out({}, labels)
     assert_allclose(whole, posterior.log_left_out(data, labels), rtol=1e-9)
     assert_allclose(alone.log_predictive({}, 1)[0], np.log(posterior.label.mean()))
 
@@ -83,14 +82,14 @@ def test_a_bag_of_words_is_one_term_and_every_other_column_is_its_own():
     labels = Labels.of([0, 1, 0, 1, 0, 1])
     posterior = model.posterior(model.statistics(data, labels, ["n", "y"]))
     assert posterior.piece_names() == ["a", "b", "text", ("z", 0), ("z", 1)]
-    assert terms.left_out(posterior, data, labels).shape == (6, 2, 5)
+    assert pieces.left_out(posterior, data, labels).shape == (6, 2, 5)
 
 
 @pytest.mark.parametrize("name", SPARSE)
 def test_the_terms_of_a_sparse_matrix_are_those_of_a_dense_one(name):
     posterior, data, labels = believed(name, WEIGHTS["weighted"])
     dense = {"f": having(data["f"], cells(data["f"]).toarray())}
-    assert_allclose(terms.left_out(posterior, data, labels), terms.left_out(posterior, dense, labels), rtol=1e-10)
+    assert_allclose(pieces.left_out(posterior, data, labels), pieces.left_out(posterior, dense, labels), rtol=1e-10)
 
 
 def test_terms_of_a_sampled_feature_come_from_weighted_draws():
@@ -99,7 +98,7 @@ def test_terms_of_a_sampled_feature_come_from_weighted_draws():
     theta = {"mu": rng.normal(0, 0.1, (500, 2, 2)), "sigma": np.ones((500, 2, 2)), "nu": np.full((500, 2, 2), 4.0)}
     draws = {"x": Draws(theta, Convergence(1.0, 1.0, 500.0, 0, "mu"))}
     posterior = model.posterior(model.statistics(data, labels, [0, 1]), draws)
-    found = terms.left_out(posterior, data, labels)
+    found = pieces.left_out(posterior, data, labels)
     joint, sampled = posterior.left_out(data, labels)
     assert found.shape == (4, 2, 2)
     assert (sampled["x"].k < 0.7).all()
@@ -112,4 +111,4 @@ def test_an_improper_prior_that_needs_the_row_is_refused_with_the_class():
     data, labels = {"x": np.array([[1.0], [2.0], [4.0], [5.0]])}, Labels.of([0, 0, 1, 1])
     posterior = model.posterior(model.statistics(data, labels, ["ant", "bee"]))
     with pytest.raises(ImproperError, match=r"'x'.*'ant'"):
-        terms.left_out(posterior, data, labels)
+        pieces.left_out(posterior, data, labels)

@@ -25,9 +25,8 @@ from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import Coded, column_of
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model import Data, Posterior, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.model.stacks import Piece
 from bayesnb.numerics import Array
@@ -36,11 +35,6 @@ from bayesnb.statistics.statistic import Labels, Statistic, form, same
 from bayesnb.wording import Cure, RefusedError
 
 type Cut = Dyadic | tuple[Any, ...] | int
-
-
-def by_column(data: Data) -> Data:
-    """Convert sparse matrices to CSC format, for fast access to columns."""
-    return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
 DEPTH = 5
@@ -106,7 +100,7 @@ class Grid:
     def codes(self, data: Data, n_rows: int) -> Array:
         """The finest cell of each row in each column, (column, row); -1 if the value is missing or unseen."""
         found = np.empty((len(self), n_rows), np.int32)
-        ready = by_column({name: x for name, x in data.items() if name in self.features})
+        ready = pieces.by_column({name: x for name, x in data.items() if name in self.features})
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
             if isinstance(cut, tuple):
                 found[column] = _among(cut, data[name], place)
@@ -237,7 +231,7 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
     """
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.
-    found, ready = [], by_column(data)
+    found, ready = [], pieces.by_column(data)
     for k, piece in enumerate(posterior.pieces):
         x = ready[piece.feature]
         if _stands_alone(piece, x) and _constant(each := column_of(x, piece.column), weight):
@@ -384,7 +378,9 @@ class Cells:
         """Count the rows in the cells; ``posterior`` determines which columns are Gaussian."""
         shapes = self.grid.counted(data, labels, self.alone, DEPTH)
         pairs = self.grid.counted(data, labels, self.pairs, PAIR_DEPTH)
-        joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
+        joint = (
+            scatters(self.joint, pieces.gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
+        )
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
         # If nothing is counted, any rows can be added and forgotten.
@@ -512,20 +508,10 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
     return grid.only(sorted(np.argsort(-largest, kind="stable")[:MOST_OF_FORESTS].tolist()))
 
 
-def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The Gaussian items of ``posterior.pieces``, by position."""
-    return {k: piece for k, piece in enumerate(posterior.pieces) if isinstance(piece.family, Gaussian)}
-
-
-def gaussian_columns(posterior: Posterior, data: Data) -> Array:
-    """All columns of Gaussian features side by side, (row, column)."""
-    return np.concatenate([piece.of(data[piece.feature]) for piece in gaussians(posterior).values()], axis=1)
-
-
 def _blocks(grid: Grid, posterior: Posterior, data: Data, weight: Array, order: Order) -> Blocks:
-    there = [k for k, term in enumerate(gaussians(posterior)) if term in grid.terms]
+    there = [k for k, term in enumerate(pieces.gaussians(posterior)) if term in grid.terms]
     if not there:
         return ()
-    known = ~np.isnan(gaussian_columns(posterior, data)[:, there])
+    known = ~np.isnan(pieces.gaussian_columns(posterior, data)[:, there])
     keys = np.array([order.cells(np.where(own, 0, -1), weight)[0] for own in known.T])
     return tuple(tuple(there[k] for k in block) for block in blocks(known, weight, keys))

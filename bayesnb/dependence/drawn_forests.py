@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.dependence import terms
-from bayesnb.dependence.columns import by_column
 from bayesnb.dependence.forests import CELLS_DEPTH, DrawnTerm
 from bayesnb.dependence.terms import TermSet
-from bayesnb.model import Data, Parameters, Posterior
+from bayesnb.model import Data, Parameters, Posterior, pieces
 from bayesnb.model.naive_bayes import chosen_classes
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
@@ -47,7 +45,7 @@ class DrawnForests:
         the row.
         """
         posterior, theta = self.posterior, self.theta
-        own, chosen = terms.predictive(posterior, data, n_rows), None
+        own, chosen = pieces.predictive(posterior, data, n_rows), None
         if given_row:
             log_joint = posterior.log_label + own.sum(-1) + self.terms.beside(posterior, data, n_rows).sum(-1) + offset
             chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
@@ -62,11 +60,9 @@ class DrawnForests:
             for term, at in self._levels:
                 here = replaced.setdefault(term, np.zeros(joint.shape, bool))
                 here[:, i] = drawn.known[..., at]
-        ready = by_column(data)
+        ready = pieces.by_column(data)
         for k, piece in enumerate(posterior.pieces):
-            features, x = theta.features[piece.feature], piece.of(ready[piece.feature])
-            if piece.column is not None:
-                features = {name: value.take([piece.column], 2) for name, value in features.items()}
+            features, x = piece.theta(theta), piece.of(ready[piece.feature])
             if chosen is None:
                 each = piece.family.log_likelihood(features, x)
             else:

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, uninformative
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
@@ -19,7 +18,7 @@ from bayesnb.dependence.likelihood import HELD, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import one_thread_each, slices
-from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
+from bayesnb.model import Data, Parameters, Posterior, normalize, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
 from bayesnb.progress import counted
@@ -134,12 +133,12 @@ class Dependence:
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
-        for cut in counted("predicting", terms.in_blocks(n_rows, n_classes, self.exponents.layout.terms), "parts"):
+        for cut in counted("predicting", pieces.in_blocks(n_rows, n_classes, self.exponents.layout.terms), "parts"):
             part, n = part_of(data, cut), cut.stop - cut.start
             if theta is None:
                 asked = terms_of(self.terms, self.spec, posterior, part, n)
             else:
-                own = np.stack([*terms.likelihood(posterior, theta, part, n)], axis=-1)
+                own = np.stack([*pieces.likelihood(posterior, theta, part, n)], axis=-1)
                 asked = exponent_terms(self.spec, own, self.terms.beside(posterior, part, n))
             yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
@@ -152,7 +151,7 @@ class Dependence:
         """log p(c | x_i, D without row i) of learned rows, (row, class), with fixed exponents."""
         prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
-        cuts = terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms)
+        cuts = pieces.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms)
         for cut in counted("leaving rows out", cuts, "parts"):
             part, own = part_of(data, cut), labels[cut]
             asked = terms_of(self.terms, self.spec, posterior, part, own)
@@ -247,7 +246,7 @@ class DrawnDependence:
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1
-        for k, term in enumerate(terms.likelihood(self.posterior, self.theta, data, n_rows)):
+        for k, term in enumerate(pieces.likelihood(self.posterior, self.theta, data, n_rows)):
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
         beside = dependence.terms.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
@@ -300,7 +299,7 @@ def rows_left_out(
         alike = alike_of(found.statistics.cells, part, len(own), cells, numbers)
         asked = terms_of(found, spec, posterior, part, own, trees)
         if silent and spec.by == "model":
-            asked = asked - terms.left_out(posterior, part, own)[:, :, silent].sum(-1, keepdims=True)
+            asked = asked - pieces.left_out(posterior, part, own)[:, :, silent].sum(-1, keepdims=True)
         elif silent:
             asked[:, :, silent] = 0.0
         return Rows(asked, prior[which], own.codes, labels.weight[which], alike)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
@@ -15,7 +14,7 @@ from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
 from bayesnb.kernels.blocks import one_thread_each
-from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
+from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of, pieces
 from bayesnb.model.naive_bayes import EXACT
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
@@ -141,7 +140,7 @@ class _Learning:
         places = np.array([known.get(key, -1) for key in found.keys(spec, len(columns))], np.intp)
         alike = before is not None and all(each.statistics.cells.grid.complete for each in (found, before[0]))
         rows = rows_left_out(found, spec, posterior, self.data, labels, cells, numbers, trees=False)
-        blocks = terms.in_blocks(n, n_classes, len(called))
+        blocks = pieces.in_blocks(n, n_classes, len(called))
         held = [*map(rows, blocks)] if n * (n_classes * len(called) + cells + numbers) <= HELD else None
         sample = None
         if labels.size > 2 * SAMPLE:

@@ -1,11 +1,12 @@
 """Terms of the log predictive, each multiplied by an exponent, with exact leave-one-out values.
 
-The *terms* of naive Bayes are ln p(x_j | c, D), one per column j. A :class:`TermSet` adds further terms.
+The *terms* of naive Bayes are ln p(x_j | c, D), one per column j (``model.pieces``). A :class:`TermSet` adds further
+terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -13,14 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.dependence.columns import (
-    DEPTH,
-    PAIR_DEPTH,
-    DependenceStatistics,
-    by_column,
-    gaussian_columns,
-    gaussians,
-)
+from bayesnb.dependence.columns import DEPTH, PAIR_DEPTH, DependenceStatistics
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.forests import CELLS_DEPTH, Forests
 from bayesnb.dependence.joint import JointTerm
@@ -28,82 +22,9 @@ from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
-from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.sampled import LeftOut
-from bayesnb.kernels.blocks import CELLS, ROWS, slices
-from bayesnb.model import Data, Parameters, Posterior, about
-from bayesnb.model.stacks import Piece
+from bayesnb.model import Data, Posterior, pieces
 from bayesnb.numerics import Array
-from bayesnb.statistics.statistic import Column, Labels, joined
-
-# The terms of the columns
-
-
-def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column, (row, class, term); 0 for a missing cell."""
-    return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
-
-
-def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
-    """Yield log p(x_j | c, θ) of each column, (..., row, class); leading axes are draws of θ."""
-    lead = theta.log_pi.ndim - 1
-    ready = by_column(data)
-    for piece in posterior.pieces:
-        own = theta.features[piece.feature]
-        if piece.column is not None:
-            own = {name: value.take([piece.column], lead + 1) for name, value in own.items()}
-        found = piece.family.log_likelihood(own, piece.of(ready[piece.feature]))
-        yield np.broadcast_to(found, (*theta.log_pi.shape[:lead], n_rows, len(posterior.labels)))
-
-
-def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The leave-one-out log predictive of each column for learned rows, (row, class, term).
-
-    Leaving out a row changes only the predictive of the row's class. A prior that was scaled to the data is not
-    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
-
-    Raises
-    ------
-    ImproperError
-        If both the prior of a class and the posterior of the class without the row are improper.
-    """
-    sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
-
-    def own(piece: Piece, x: Column) -> Array:
-        if piece.feature in sampled:
-            return sampled[piece.feature].log_predictive[:, :, piece.column or 0]
-        s = posterior.statistics.features[piece.feature]
-        return piece.family.left_out_of_all(piece.believed, s, x, labels)
-
-    return _of_columns(posterior, data, len(labels), own, labels)
-
-
-def _of_columns(
-    posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array], left: Labels | None = None
-) -> Array:
-    parts = posterior.pieces
-    found = np.zeros((n_rows, len(posterior.labels), len(parts)))
-    ready, known = by_column(data), set[int]()
-    # A call for all Gaussian columns takes a fraction of the time of a call for each.
-    if (gaussian := gaussians(posterior)) and all(isinstance(data[p.feature], np.ndarray) for p in gaussian.values()):
-        believed = joined([piece.believed for piece in gaussian.values()])
-        if (together := Gaussian.of_cells(believed, gaussian_columns(posterior, data), left)) is not None:
-            known = {*gaussian}
-            found[:, :, [*gaussian]] = together
-    for k, piece in enumerate(parts):
-        if k in known:
-            continue
-        with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
-            found[:, :, k] = term(piece, piece.of(ready[piece.feature]))
-    return found
-
-
-def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of the rows."""
-    return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
-
-
-# Further terms
+from bayesnb.statistics.statistic import Labels
 
 
 def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
@@ -270,7 +191,7 @@ class TermSet:
         if self.forests is not None:
             parts.append(self.forests.term(cells.grid.coarser(codes, CELLS_DEPTH).T, left)[:, :, None])
         if cells.joint:
-            parts.append(self.joint.term(gaussian_columns(posterior, data), left)[:, :, None])
+            parts.append(self.joint.term(pieces.gaussian_columns(posterior, data), left)[:, :, None])
         if cells.kernel:
             parts.append(self.near.term(codes, left)[:, :, None])
         if cells.partitions:
@@ -293,7 +214,7 @@ def terms_of(
         if left is not None:
             posterior.leave_out(total, data, left)
         return total[:, :, None]
-    own = predictive(posterior, data, n) if left is None else left_out(posterior, data, left)
+    own = pieces.predictive(posterior, data, n) if left is None else pieces.left_out(posterior, data, left)
     return exponent_terms(spec, own, found.beside(posterior, data, which, trees))
 
 

@@ -14,11 +14,20 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import entr, logsumexp, rel_entr, xlogy
 
-from bayesnb.dependence import terms
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
-from bayesnb.model import Data, DrawnPosterior, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
+from bayesnb.model import (
+    Data,
+    DrawnPosterior,
+    Estimate,
+    NaiveBayes,
+    Parameters,
+    Posterior,
+    estimate_rule,
+    normalize,
+    pieces,
+)  # fmt: skip
 from bayesnb.model.naive_bayes import USE_DRAWS
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
@@ -168,7 +177,7 @@ class Believed:
         """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per sampled feature."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
-        own = terms.left_out(self.posterior, data, labels, sampled)
+        own = pieces.left_out(self.posterior, data, labels, sampled)
         if self.dependence is None:
             return names, own, sampled
         beside = self.dependence.terms.beside(self.posterior, data, labels)

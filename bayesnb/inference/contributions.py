@@ -272,9 +272,7 @@ def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data
             missing[name] = np.isnan(dense_cells(data[name]))
     for term, piece in enumerate(posterior.pieces):
         feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column
-        theta = None if point is None else point.features[piece.feature]
-        if theta is not None and k is not None:
-            theta = {key: v.take([k], point.log_pi.ndim) for key, v in theta.items()}
+        theta = None if point is None else piece.theta(point)
         if piece.family.support.kind == "bag":
             yield from _words(feature, piece, theta, x, term)
             continue

@@ -10,14 +10,12 @@ from scipy.special import logsumexp
 
 from bayesnb.data.readings import Bounded
 from bayesnb.data.rows import table_of
-from bayesnb.dependence import terms
-from bayesnb.families.columns import present
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import are_summed, completed, joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import Data, part_of
+from bayesnb.model import Data, part_of, pieces
 from bayesnb.numerics import Array
 from bayesnb.progress import counted
 
@@ -239,16 +237,16 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     data, n_rows = classifier.read(X)
     believed, posterior = classifier.believed, classifier.posterior
     if believed.plug_in is None:
-        said = terms.predictive(posterior, data, n_rows)
+        said = pieces.predictive(posterior, data, n_rows)
     else:
-        said = np.stack([*terms.likelihood(posterior, believed.plug_in, data, n_rows)], axis=-1)
+        said = np.stack([*pieces.likelihood(posterior, believed.plug_in, data, n_rows)], axis=-1)
     impossible = np.isneginf(said)
     finite, ruled_out = np.where(impossible, 0.0, said), impossible.sum(-1, keepdims=True)
     rest = believed.log_pi[:, None] + finite.sum(-1, keepdims=True) - finite
     rest = np.where(ruled_out > impossible, -np.inf, rest)
     with np.errstate(invalid="ignore"):
         found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
-    missing = np.column_stack([_missing(piece, data[piece.feature]) for piece in posterior.pieces])
+    missing = np.column_stack([piece.known(data[piece.feature]) == 0 for piece in posterior.pieces])
     names, index = posterior.piece_names(), index_of(X)
     return _noted(pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index), classifier)
 
@@ -260,10 +258,3 @@ def _noted(frame: pd.DataFrame, classifier: Classifier) -> pd.DataFrame:
 
 
 NAIVE_PART = "the densities are those of the naive Bayes part of the model, without its dependence"
-
-
-def _missing(piece: Any, x: Any) -> Array:
-    if piece.family.support.kind == "bag":
-        return x.missing()
-    known = present(x)
-    return ~(known.any(1) if piece.column is None else known[:, piece.column])

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
-from bayesnb.dependence import terms
 from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.dependence.learning import learn, require_exact
@@ -19,7 +18,7 @@ from bayesnb.dependence.terms import TermSet
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model import Data, Posterior, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.statistics.statistic import Labels
@@ -261,8 +260,8 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 def are_ordered(posterior: Posterior, grid: Grid) -> Array:
     """Whether the cells of each column have an order: columns of numbers, of ordered levels, and of two levels."""
-    pieces = [posterior.pieces[term] for term in grid.terms]
-    levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in pieces]
+    each = [posterior.pieces[term] for term in grid.terms]
+    levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in each]
     return np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real | np.array(levels, bool)
 
 
@@ -307,9 +306,9 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     drawn, own = Order.under(posterior.model, data, labels).drawn(labels, SAMPLE, 0)
     some, times = np.arange(len(labels))[drawn], own.weight
     total, sums = 0.0, np.zeros((4, many))
-    for cut in terms.in_blocks(len(some), labels.n, many):
+    for cut in pieces.in_blocks(len(some), labels.n, many):
         part, rows, weight = part_of(data, some[cut]), left[some[cut]], times[cut]
-        own, columns = (np.arange(len(rows)), rows.codes), terms.left_out(posterior, part, rows)
+        own, columns = (np.arange(len(rows)), rows.codes), pieces.left_out(posterior, part, rows)
         r = terms_of_pairs.beside(posterior, part, rows)
         joint = alone.log_left_out({}, rows) + columns.sum(-1)
         more = joint[:, :, None] + r

@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.special import softmax
 
 from bayesnb.dependence.likelihood import with_constant
-from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
@@ -19,6 +18,7 @@ from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.model.drawn import CHUNK
+from bayesnb.model.pieces import in_blocks
 from bayesnb.numerics import Array
 
 DRAWS = 4000

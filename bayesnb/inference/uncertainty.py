@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.dependence import terms
-from bayesnb.families.columns import Column, present
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import probability_of_interval, quantiles
@@ -17,8 +15,7 @@ from bayesnb.inference.intervals import ENDS, answering, intervals_of, with_note
 from bayesnb.inference.law import Law
 from bayesnb.inference.leave_one_out import warn_of_weights
 from bayesnb.inference.questions import Shown, question
-from bayesnb.model import Data, normalize, part_of
-from bayesnb.model.stacks import Piece
+from bayesnb.model import Data, normalize, part_of, pieces
 from bayesnb.priors import Array
 
 
@@ -147,7 +144,7 @@ def _novelty_rank(
     posterior, (learned, labels) = classifier.posterior, classifier.learned(X, y, sample_weight)
     gaps: dict[tuple[str, int | None], tuple[Array, Array]] = {}
     for piece in posterior.pieces:
-        new, old = (_known(piece, rows[piece.feature]) for rows in (data, learned))
+        new, old = (piece.known(rows[piece.feature]) for rows in (data, learned))
         if len({*np.unique(new), *np.unique(old)}) > 1:
             gaps[piece.feature, piece.column] = new, old
     parted = {feature for (feature, _), (new, _) in gaps.items() if not new.all()}
@@ -159,8 +156,8 @@ def _novelty_rank(
     new, old = (np.array([g[k] for g in gaps.values()]).reshape(len(gaps), n).T for k, n in enumerate(sizes))
     patterns, which = np.unique(new, axis=0, return_inverse=True)
     below, total = np.zeros(len(novelty)), np.zeros(len(patterns))
-    for rows in terms.in_blocks(len(labels), labels.n, len(place)):
-        own = terms.left_out(some, part_of(cells, rows), labels[rows])
+    for rows in pieces.in_blocks(len(labels), labels.n, len(place)):
+        own = pieces.left_out(some, part_of(cells, rows), labels[rows])
         for k, pattern in enumerate(patterns):
             same = ((old[rows] == pattern) | (pattern == 0)).all(axis=1)
             used = [j for j, at in enumerate(place) if at is None or pattern[at]]
@@ -171,11 +168,3 @@ def _novelty_rank(
             below[asked] += share[np.searchsorted(left_out[order], novelty[asked])]
             total[k] += share[-1]
     return np.divide(below, total[which], out=np.full(len(below), np.nan), where=total[which] > 0)
-
-
-def _known(piece: Piece, x: Column) -> Array:
-    """The number of known cells of a piece in each row; 0 or 1 for one column or a bag of words."""
-    if piece.family.support.kind == "bag":
-        return ~x.missing()
-    known = present(x)
-    return known.sum(axis=1) if piece.column is None else known[:, piece.column]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.columns import Coded, columns_of, widest
+from bayesnb.families.columns import Coded, columns_of, present, widest
 from bayesnb.families.family import Family
-from bayesnb.priors import Prior
+from bayesnb.priors import Array, Prior, Theta
 from bayesnb.statistics.statistic import Column, arrays_of, joined
 
 LARGEST = 2**24
@@ -164,3 +164,15 @@ class Piece:
     def of(self, x: Column) -> Column:
         """Select the columns of this piece from the feature's columns ``x``."""
         return x if self.column is None else columns_of(x, [self.column])
+
+    def theta(self, parameters: Any) -> Theta:
+        """The parameters of this piece."""
+        own, axis = parameters.features[self.feature], parameters.log_pi.ndim
+        return own if self.column is None else {name: value.take([self.column], axis) for name, value in own.items()}
+
+    def known(self, x: Column) -> Array:
+        """The number of known cells in each row of the feature's columns ``x``; 0 or 1 for a column or a bag."""
+        if self.family.support.kind == "bag":
+            return ~x.missing()
+        cells = present(x)
+        return cells.sum(axis=1) if self.column is None else cells[:, self.column]

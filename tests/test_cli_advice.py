@@ -375,18 +375,20 @@ def test_an_error_about_a_model_names_options_of_the_command_line(run, command, 
     assert '="' not in err
 
 
-def test_compare_says_which_families_inspect_advises(run):
+def test_compare_says_which_options_inspect_advises(run):
     r = np.random.default_rng(1)
     y = r.integers(0, 2, 300)
     amount, visits = np.exp(r.normal(3 + y * 0.5, 1.2)).round(2), r.negative_binomial(1, 0.1 + 0.1 * y)
-    pd.DataFrame({"amount": amount, "visits": visits, "y": np.where(y, "u", "v")}).to_csv("t.csv", index=False)
+    age = np.where(np.arange(300) < 40, 999, r.normal(45 + 5 * y, 9).round())
+    table = {"amount": amount, "visits": visits, "age": age, "y": np.where(y, "u", "v")}
+    pd.DataFrame(table).to_csv("t.csv", index=False)
     command = run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
-    advised = re.findall(r"--feature \S+", command)
-    assert len(advised) == 2
+    advised = re.findall(r"--(?:na|feature) \S+", command)
+    assert [option.split()[0] for option in advised] == ["--na", "--feature", "--feature"]
     said = run("compare", "t.csv", "--target", "y", "--dependence", "none")[2]
-    assert f"other families than these scores use: add {' '.join(advised)}" in said
+    assert f"other options than these scores use: add {' '.join(advised)}" in said
     said = run("compare", "t.csv", "--target", "y", "--dependence", "none", *" ".join(advised).split())[2]
-    assert "other families" not in said
+    assert "other options" not in said
 
 
 def test_a_column_cannot_be_specified_and_dropped(run):

@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, printing
@@ -56,6 +57,7 @@ def compare(
 
     from bayesnb.evaluation import comparison
     from bayesnb.evaluation.folds import require_folds
+    from bayesnb.findings import marks_of
     from bayesnb.inference.questions import QUESTIONS
     from bayesnb.model import ESTIMATES
     from bayesnb.report import scores
@@ -131,9 +133,10 @@ def compare(
 
     if left_out and layout == "table":
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
-    if unlike and layout == "table":
-        families = " ".join(f"--feature {shlex.quote(each)}" for each in unlike)
-        say(f"inspect advises other families than these scores use: add {families}")
+    marks = marks_of(learned.remarks)
+    if layout == "table" and (unlike or marks):
+        said = [("--na", mark) for mark in marks] + [("--feature", each) for each in unlike]
+        say(f"inspect advises other options than these scores use: add {shlex.join(chain.from_iterable(said))}")
     printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
         printing.print_command(command)

@@ -257,6 +257,25 @@ def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, 
     ]
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_numbers_in_another_unit_than_the_learned_ones_are_reported(done, tmp_path, monkeypatch, scale):
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(0)
+    y = r.integers(0, 2, 200)
+    body, income = r.normal(37 + y / 2, 0.6), np.exp(r.normal(8 + y, 1.2))
+    X = pd.DataFrame({"body": body.round(1) * scale, "income": income.round() * scale})
+    X.assign(y=np.where(y, "u", "v")).to_csv("t.csv", index=False)
+    done("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")
+    X.to_csv("as-learned.csv", index=False)
+    X.assign(body=X["body"].where(np.arange(200) < 197, X["body"] * 1.8 + 32 * scale)).to_csv("new.csv", index=False)
+    assert "standard deviations" not in done("predict", "m.bayesnb", "as-learned.csv", "-o", "-")[1]
+    err = done("predict", "m.bayesnb", "new.csv", "-o", "-")[1]
+    assert "column 'body': 3 of 200 rows hold a number more than 20 standard deviations from the learned mean" in err
+    assert "income" not in err
+    err = done("explain", "m.bayesnb", "--row", f"body={98.6 * scale}")[1]
+    assert "column 'body': 1 of 1 row holds a number more than 20 standard deviations from the learned mean" in err
+
+
 @pytest.mark.filterwarnings("always:column .* a level never seen")
 def test_explain_says_never_seen_where_a_level_was_never_seen(done):
     out, err = done("explain", "play-tennis", "--dependence", "none", "--row", "outlook=Sunny,wind=weak")

@@ -38,6 +38,8 @@ def explain(
     expected information about the class.
     """
     from bayesnb import checks, design
+    from bayesnb.data.tables import Table
+    from bayesnb.data.warned import far_numbers, said_of_far
     from bayesnb.report.parts import Section, row_text
     from bayesnb.report.questions import answer, intervals, ledger
 
@@ -78,6 +80,8 @@ def explain(
     with counted_from(at or 0):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
+    for sentence in said_of_far(dict(far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(frame)))), 1):
+        warn(sentence)
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     said = {"data": name, "target": str(target), "row": asked}
     said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}

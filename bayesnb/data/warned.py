@@ -26,6 +26,7 @@ from bayesnb.data.readings import (
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
+from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import Statistics
 from bayesnb.model.stacks import whole_parts
 from bayesnb.numerics import log
@@ -148,22 +149,57 @@ def warn_of_marks(marks: Iterable[str], table: Table) -> None:
             )
 
 
-class UnseenCounter:
-    """Count unseen levels in the parts of a table."""
+FAR = 20
+"""Number of standard deviations from the mean of a Gaussian column beyond which a number is reported."""
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema, self.rows = schema, 0
+
+def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, tuple[str, Counter[Any]]]]:
+    """Each Gaussian column, its mean and standard deviation as text, and the rows of each number far from the mean."""
+    by_name = schema.named and table.named
+    place = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
+    for name, feature in schema.features.items():
+        if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
+            continue
+        for column, mean, variance in zip(feature.columns, *moments.of_columns()[::2], strict=True):
+            if (held := place[column]) not in table.place or not variance > 0:
+                continue
+            x, sd = table.column(held).reals(), np.sqrt(variance)
+            if (far := np.abs(x - mean) > FAR * sd).any():
+                yield column, (f"mean {mean:.4g}, sd {sd:.2g}", Counter(x[far].tolist()))
+
+
+def said_of_far(found: Mapping[Any, tuple[str, Counter[Any]]], n_rows: int) -> Iterator[str]:
+    """A sentence per column."""
+    for name, (learned, counts) in found.items():
+        shown = ", ".join(f"{value:g}" for value, _ in counts.most_common(3)) + ", …" * (len(counts) > 3)
+        yield (
+            f"column {name!r}: {counts.total():,} of {n_rows:,} row{'s' * (n_rows != 1)} "
+            f"hold{'s' * (counts.total() == 1)} a number more than {FAR} standard deviations from the learned mean "
+            f"({shown}; {learned}), used as it is: it may be in another unit, or mean that the value is missing"
+        )
+
+
+class UnseenCounter:
+    """Count unseen levels, and numbers far from the learned ones, in the parts of a table."""
+
+    def __init__(self, schema: Schema, statistics: Statistics) -> None:
+        self.schema, self.statistics, self.rows = schema, statistics, 0
         self.found: dict[Any, Counter[Any]] = {}
+        self.far: dict[Any, tuple[str, Counter[Any]]] = {}
 
     def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
         for table in tables:
             self.rows += table.n_rows
-            for name, counts in unseen_levels(self.schema, self.schema.through(table)).items():
+            read = self.schema.through(table)
+            for name, counts in unseen_levels(self.schema, read).items():
                 self.found.setdefault(name, Counter()).update(counts)
+            for name, (learned, counts) in far_numbers(self.schema, self.statistics, read):
+                self.far.setdefault(name, (learned, Counter()))[1].update(counts)
             yield table
 
     def sentences(self) -> Iterator[str]:
         yield from said_of(self.found, self.rows, self.schema)
+        yield from said_of_far(self.far, self.rows)
 
 
 class IdentifierWarning(TableRemark):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from bayesnb.data import amounts, improving, readings
+from bayesnb.data import amounts, improving, readings, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, all_but, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
@@ -23,7 +23,6 @@ from bayesnb.data.rows import few_rows
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
-from bayesnb.data.warned import IN_CLASS, log_chance_of_equal_rows, looks_like_identifier, named_as_key, spelled_apart
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
@@ -612,7 +611,7 @@ def _texts(
         said = (
             f"two numbers in one cell, such as {min(texts[pairs])!r}, read as {k:,} levels: split the column into two"
         )
-        yield Remark(name, said, True, looks_like_identifier(k, n) or once > 0.5 * n)
+        yield Remark(name, said, True, warned.looks_like_identifier(k, n) or once > 0.5 * n)
         return
     joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
     if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
@@ -626,8 +625,8 @@ def _texts(
         return
     if joined is not None:
         yield joined
-    key, bag = looks_like_identifier(k, n), Cure("features", "Text", name)
-    of_key = named_as_key(name) and n < 10 * k
+    key, bag = warned.looks_like_identifier(k, n), Cure("features", "Text", name)
+    of_key = warned.named_as_key(name) and n < 10 * k
     if not key and (k < MANY_LEVELS or (once < k / 2 and not of_key)):
         return
     said = "{k} levels, {once} of them seen once"
@@ -704,7 +703,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         if high - low == n - 1 and low in (0, 1):
             yield Remark(name, "counts the rows", True, True, asks=True)
             return
-        if high - low == n - 1 or named_as_key(name):
+        if high - low == n - 1 or warned.named_as_key(name):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True, asks=True)
             return
     # Weights of rows are often divided by their mean, or they count people and have many decimals.
@@ -720,7 +719,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         said += "{use}; rescale weights of a survey before, by bayesnb.model.reliability_weights"
         message = Message(said, k=k, mean=held.mean(), n=n, leave=Cure("drop", column=name), use=use)
         yield Remark(name, message, drop=relative, asks=True)
-    elif n >= 100 and whole and (weights or named_as_key(name)) and 2 * k > n:
+    elif n >= 100 and whole and (weights or warned.named_as_key(name)) and 2 * k > n:
         options = "--drop {0}, or --weight {0}".format(shlex.quote(str(name)))
         cures = Spelled("leave it out, or pass it as sample_weight", options)
         said = "{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}"
@@ -1056,7 +1055,8 @@ def copies_in(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         return
     n, distinct = len(frame) - copies, frame[~again]
     if 2 * int(distinct.nunique(dropna=False).max()) > len(frame) and (
-        np.log(n * (n - 1) / 2) + log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS)) < np.log(0.05 * copies)
+        np.log(n * (n - 1) / 2) + warned.log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS))
+        < np.log(0.05 * copies)
     ):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
@@ -1114,10 +1114,10 @@ def _derived(
 
 def _target(labels: pd.Series) -> Iterator[Remark]:
     counts = {} if types.is_numeric_dtype(labels) else dict(sorted(labels.map(str).value_counts().items()))
-    yield from (Remark(labels.name, said, True) for said in spelled_apart(counts))
+    yield from (Remark(labels.name, said, True) for said in warned.spelled_apart(counts))
     for slip, label in [*readings.slips_in(counts).items()][:3]:
         said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
-        yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=IN_CLASS), True)
+        yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=warned.IN_CLASS), True)
     for mark in [label for label in counts if label.strip().lower() in BLANK_OR_MARK]:
         na = Spelled("write None there", f"--na {shlex.quote(f'{labels.name}={mark}')}")
         said = Message("the class {mark!r} ({n:,}): if it means missing, {na}", mark=mark, n=counts[mark], na=na)

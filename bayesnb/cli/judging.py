@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.cli import options
-from bayesnb.cli.outputs import is_picture, require_output, save_picture, write_text
+from bayesnb.cli import options, outputs
 from bayesnb.cli.printing import print_answer
 from bayesnb.cli.rows import fitted, load_model
 from bayesnb.cli.settings import Settings
@@ -94,7 +93,7 @@ def audit(
     from bayesnb.data.tables import Table
     from bayesnb.report.questions import Asking
 
-    require_output(output, "picture", [data], is_picture, force)
+    outputs.require_output(output, "picture", [data], outputs.is_picture, force)
     learned = fitted(data, target, format, replace(settings, dependence="none"))
     asking = Asking(learned.clf, Table.of(learned.X), learned.y, prob)
     say("weighing each pair of columns against independence")
@@ -118,7 +117,7 @@ def audit(
     if output is not None:
         from bayesnb import plots
 
-        save_picture(plots.independence(found), output)
+        outputs.save_picture(plots.independence(found), output)
         say(f"wrote {output}")
     return 0
 
@@ -141,7 +140,7 @@ def report(
     from bayesnb.report.questions import Held
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
-    require_output(output, layout, [data], is_report, force)
+    outputs.require_output(output, layout, [data], is_report, force)
     learned = fitted(
         data, target, format, settings, random_state, check=lambda _, X, labels, classes: require_folds(labels, cv)
     )
@@ -151,7 +150,7 @@ def report(
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",
     )  # fmt: skip
-    write_text(page, output)
+    outputs.write_text(page, output)
     if output != "-":
         say(f"wrote {output}")
     return 0

@@ -17,20 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnb.data import csv_reader, folders
+from bayesnb.data import arrow, csv_reader, folders
 from bayesnb.data.amounts import FRACTIONS, GAPS, measured
-from bayesnb.data.arrow import (
-    about_source,
-    batch_rows,
-    coded,
-    frame_of,
-    is_text,
-    message_of,
-    ordered_in,
-    plain,
-    until_broken,
-    without_marks,
-)
 from bayesnb.data.csv_reader import CsvLayout, Format
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table, tables
@@ -135,8 +123,8 @@ class Source(os.PathLike):
         if self.layouts:
             return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
-        batches = without_marks(_batches(dataset, schemas, self), self.format.na)
-        return coded(batches, [schema.metadata for _, schema in schemas.values()]), dataset.count_rows()
+        batches = arrow.without_marks(_batches(dataset, schemas, self), self.format.na)
+        return arrow.coded(batches, [schema.metadata for _, schema in schemas.values()]), dataset.count_rows()
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
@@ -147,15 +135,17 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
     if isinstance(source, pa.dataset.Dataset):
         # Scan with the dataset itself, because it may have a filter.
-        batches = source.to_batches(batch_size=batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1)
+        batches = source.to_batches(
+            batch_size=arrow.batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1
+        )
         files = source.files[:1] if getattr(getattr(source, "format", None), "default_extname", "") == "parquet" else []
         first = [pa.parquet.read_metadata(file, filesystem=source.filesystem).metadata for file in files]
-        batches = coded(until_broken("the dataset", batches), first)
+        batches = arrow.coded(arrow.until_broken("the dataset", batches), first)
         return tables(batches, declares=False), source.count_rows()
     if isinstance(source, pa.dataset.Scanner):
-        return tables(until_broken("the scanner", source.to_batches()), declares=False), None
+        return tables(arrow.until_broken("the scanner", source.to_batches()), declares=False), None
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
-    return tables(until_broken("the stream", reader), declares=True), None
+    return tables(arrow.until_broken("the stream", reader), declares=True), None
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
@@ -196,7 +186,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
-    for name in ordered_in(part.schema for part in parts):
+    for name in arrow.ordered_in(part.schema for part in parts):
         if len({tuple(part[name].chunk(0).dictionary.to_pylist()) for part in parts}) > 1:  # The order is not known.
             parts = [
                 part.set_column(part.schema.names.index(name), name, part[name].cast(pa.string())) for part in parts
@@ -204,8 +194,8 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"{path}: its parts do not fit together ({message_of(error)})") from error
-    read = frame_of(whole)
+        raise ValueError(f"{path}: its parts do not fit together ({arrow.message_of(error)})") from error
+    read = arrow.frame_of(whole)
     for name in read.select_dtypes("category").columns:
         column = read[name]
         if column.cat.ordered:
@@ -311,7 +301,7 @@ def _book(file: Path, name: str) -> Any:
     try:
         return python_calamine.CalamineWorkbook.from_path(file)
     except Exception as error:
-        raise ValueError(f"{name}: cannot be read as Excel ({message_of(error)})") from error
+        raise ValueError(f"{name}: cannot be read as Excel ({arrow.message_of(error)})") from error
 
 
 def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
@@ -383,23 +373,23 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.dataset
 
-    names, ordered = list(schemas), ordered_in(schema for _, schema in schemas.values())
-    own = [plain(schema, ordered) for _, schema in schemas.values()]
+    names, ordered = list(schemas), arrow.ordered_in(schema for _, schema in schemas.values())
+    own = [arrow.plain(schema, ordered) for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
     folders = {"partitioning": "hive" if base else None, "partition_base_dir": base}
     try:
         dataset = pa.dataset.dataset(names, format=kind, **folders)
         schema = pa.unify_schemas(
-            [*own, plain(dataset.schema, ordered)], promote_options="permissive"
+            [*own, arrow.plain(dataset.schema, ordered)], promote_options="permissive"
         ).remove_metadata()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: cannot be read as {kind} ({message_of(error)})") from error
+        raise ValueError(f"{path}: cannot be read as {kind} ({arrow.message_of(error)})") from error
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
     if kind == "parquet":
         # Parquet stores text as codes and a dictionary. Reading text in that form avoids a string object per row.
-        text = {f.name for one in own for f in one if is_text(f.type)}
+        text = {f.name for one in own for f in one if arrow.is_text(f.type)}
         kind = pa.dataset.ParquetFileFormat(
             dictionary_columns=text | ordered,
             default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
@@ -419,7 +409,7 @@ def _schema(file: Path, kind: str) -> Any:
         with parquet.ParquetFile(file) as opened:
             return opened.schema_arrow.with_metadata(opened.metadata.metadata)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{file}: cannot be read as {kind} ({message_of(error)})") from error
+        raise ValueError(f"{file}: cannot be read as {kind} ({arrow.message_of(error)})") from error
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
@@ -430,12 +420,12 @@ def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
     for fragment in dataset.get_fragments():
         file, own = schemas[fragment.path]
         schema = pa.schema([f for f in dataset.schema if f.name in folders.union(own.names)])
-        with about_source(file, 0):
+        with arrow.about_source(file, 0):
             parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
         read = 0
         for part in parts:
-            batches = part.to_batches(schema=schema, batch_size=batch_rows(len(schema)), batch_readahead=1)
-            for batch in until_broken(file, batches, read):
+            batches = part.to_batches(schema=schema, batch_size=arrow.batch_rows(len(schema)), batch_readahead=1)
+            for batch in arrow.until_broken(file, batches, read):
                 read += batch.num_rows
                 yield batch
 

@@ -15,18 +15,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import (
-    BOUND,
-    FRACTIONS,
-    GAPS,
-    MARKS,
-    is_currency,
-    is_float,
-    measured,
-    number_in,
-    one_unit,
-    with_other_mark,
-)
+from bayesnb.data import amounts
 from bayesnb.data.columns import Column, Names, to_mend
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
@@ -122,14 +111,14 @@ class OfNumbers(Reading):
     def __post_init__(self) -> None:
         if self.decimal is not None:
             require_choice("decimal", self.decimal, (".", ","))
-        object.__setattr__(self, "unit", self.unit and one_unit(self.unit))
+        object.__setattr__(self, "unit", self.unit and amounts.one_unit(self.unit))
 
     def _written(self, text: str) -> str:
-        found = measured(text)
+        found = amounts.measured(text)
         if found is None or found.unit not in ("", self.unit) or self.decimal in found.values:
-            return number_in(text)
+            return amounts.number_in(text)
         mark = "comma" if self.decimal == "," else "point"
-        return f"{with_other_mark(text.strip(), *found.values)} with a decimal {mark}"
+        return f"{amounts.with_other_mark(text.strip(), *found.values)} with a decimal {mark}"
 
 
 @dataclass(frozen=True)
@@ -181,16 +170,17 @@ class Number(OfNumbers):
         if self.resolves and not texts:
             return self
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
-        value, decimals = next(iter(texts), ""), [self.decimal] if self.decimal else [*FRACTIONS]
+        value, decimals = next(iter(texts), ""), [self.decimal] if self.decimal else [*amounts.FRACTIONS]
         if not fitting:
             said = (
                 "and not all of its cells are numbers with one unit and one decimal mark: {write}, or read it as levels"
             )
             odd = (
-                [t for t in texts if Number(d, getattr(measured(t), "unit", ""))._value(t) is None] for d in decimals
+                [t for t in texts if Number(d, getattr(amounts.measured(t), "unit", ""))._value(t) is None]
+                for d in decimals
             )
             value = next(iter(min(odd, key=len)), value)
-        cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in FRACTIONS)
+        cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in amounts.FRACTIONS)
         said = "column {column!r} holds {value!r}, " + said
         write = to_mend(column.name, value)
         raise RefusedError(said, column=column.name, value=value, write=write, cure=(*cures,))
@@ -208,15 +198,15 @@ class Number(OfNumbers):
     def _value(self, cell: Any) -> float | None:
         if not isinstance(cell, str):
             return float(cell)
-        found = measured(cell)
+        found = amounts.measured(cell)
         fits = found is not None and not found.bound and found.unit in ("", self.unit)
         return found.values.get(self.decimal) if fits else None  # type: ignore[union-attr, arg-type]
 
 
 def _numbers_in(texts: Collection[str], plain: bool = False) -> Iterable[Number]:
-    unit, decimals, once = None, set(FRACTIONS), True
+    unit, decimals, once = None, set(amounts.FRACTIONS), True
     for text in texts:
-        found = measured(text)
+        found = amounts.measured(text)
         if found is None or found.bound or unit not in (None, found.unit) or not (found.unit or plain):
             return
         unit, decimals, once = found.unit, decimals & {*found.values}, once and len({*found.values.values()}) == 1
@@ -288,7 +278,7 @@ class Bounded(OfNumbers):
         said = "which is another value with a decimal point than with a decimal comma: say which, as {cure}"
         if not fitting:
             said = "and not all of its numbers have one unit and one decimal mark: convert them, or read it as levels"
-        value = next((text for text in texts if measured(text) is not None), self.unit)
+        value = next((text for text in texts if amounts.measured(text) is not None), self.unit)
         cures = tuple(Cure("features", own.spelled, column.name) for own in fitting)
         said = "column {column!r} holds {value!r}, " + said
         raise RefusedError(said, column=column.name, value=value, cure=cures)
@@ -308,9 +298,9 @@ class Bounded(OfNumbers):
 
     def _cell(self, cell: Any) -> tuple[float, str | None]:
         text = cell.strip() if isinstance(cell, str) else ""
-        if not text or text.lower() in GAPS:
+        if not text or text.lower() in amounts.GAPS:
             return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
-        found = measured(text)
+        found = amounts.measured(text)
         if found is None or found.unit not in ("", self.unit):
             return np.nan, "'number'" if text == "number" else text
         if self.decimal not in found.values:
@@ -320,9 +310,9 @@ class Bounded(OfNumbers):
 
 
 def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
-    cells = [found for text in texts if (found := measured(text)) is not None]
+    cells = [found for text in texts if (found := amounts.measured(text)) is not None]
     units = {cell.unit for cell in cells} or {""}
-    decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
+    decimals = [d for d in amounts.FRACTIONS if all(d in cell.values for cell in cells)]
     if len(units) == 1:
         once = all(len({*cell.values.values()}) == 1 for cell in cells)
         yield from (Bounded(d, *units) for d in (decimals[:1] if once else decimals))
@@ -335,7 +325,7 @@ def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
 
 
 def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
-    cells = [measured(text) for text in texts]
+    cells = [amounts.measured(text) for text in texts]
     bounds = sum(cell is not None and cell.bound != "" for cell in cells)
     return {
         "numbers": numbers + len(cells) - cells.count(None) - bounds, "bounds": bounds, "texts": cells.count(None)
@@ -779,7 +769,9 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
         recur = sum(n > 1 for n in counts.values()) >= 0.8 * len(counts)
         once = all(len(set(cell)) == len(cell) for cell in cells)
         several = [(text, cell) for text, cell in zip(texts, cells, strict=True) if sep in text]
-        numbers = all(measured(t) or all(part.replace(".", "").isdecimal() for part in cell) for t, cell in several)
+        numbers = all(
+            amounts.measured(t) or all(part.replace(".", "").isdecimal() for part in cell) for t, cell in several
+        )
         words = sep != "," or not numbers
         if varies and recur and once and words and 2 <= len(counts) <= MOST_OPTIONS and len(counts) < len(texts):
             yield Choices(sep, tuple(sorted(counts)))
@@ -837,8 +829,8 @@ def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
     held: dict[str, list[str]] = {}
     for text in sorted(counts):
         held.setdefault(folded(text), []).append(text)
-    known = {*MARKS, *chain(*ANSWERS)}
-    if not all(word in known or is_currency(word) for word in held):
+    known = {*amounts.MARKS, *chain(*ANSWERS)}
+    if not all(word in known or amounts.is_currency(word) for word in held):
         return {}  # N and NO are points of the compass beside SO.
     found = {}
     for words in ANSWERS:
@@ -958,7 +950,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
             return tuple(numbers)
         if forms := formats_of(some) and formats_of(texts):
             return tuple(Date(format=form) for form in forms)
-    if any(map(BOUND.match, map(str.strip, texts))) and (bounded := tuple(_bounded_in(texts))):
+    if any(map(amounts.BOUND.match, map(str.strip, texts))) and (bounded := tuple(_bounded_in(texts))):
         return bounded
     return tuple(_choices_in(texts)) if any(sep in text for text in some for sep in SEPARATORS) else ()
 
@@ -1011,7 +1003,7 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
     texts = {cell for cell in cells if isinstance(cell, str)}
-    held = sorted(text for text in texts if text.strip().lower() not in GAPS)
+    held = sorted(text for text in texts if text.strip().lower() not in amounts.GAPS)
     return held, [cell for cell in cells if cell not in texts], len(held) < len(texts)
 
 
@@ -1036,7 +1028,7 @@ def warn_of_unread(
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
     """Warn of cells that do not fit the reading. ``write(text)`` is the suggested replacement, or "" for none."""
-    wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
+    wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in amounts.GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
     shown = texts[codes[np.flatnonzero(rows)[0]]]
@@ -1049,9 +1041,9 @@ def warn_of_unread(
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
     """The ``Number`` readings that fit all numeric levels, and the list of other texts."""
     texts = [level for level in levels if isinstance(level, str)]
-    odd = [text for text in texts if measured(text) is None]
+    odd = [text for text in texts if amounts.measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
-    return numbers, odd if odd or numbers else [text for text in texts if not is_float(text)]
+    return numbers, odd if odd or numbers else [text for text in texts if not amounts.is_float(text)]
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
@@ -1066,11 +1058,11 @@ def no_numbers_in(levels: Sequence[Any]) -> list[str]:
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:
-        odd += measured(text) is None
+        odd += amounts.measured(text) is None
         if odd > 0.2 * len(some):
             return []
     found = numbers_among(levels)[1]
-    markers = all(text.strip().lower() in MARKS for text in found)
+    markers = all(text.strip().lower() in amounts.MARKS for text in found)
     texts = all(isinstance(level, str) for level in levels)
     return found if odd + whole <= 0.2 * len(some) or markers or not texts else []
 

@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data import readings
 from bayesnb.data.amounts import is_float, units_of
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Names, all_but, missing_in
 from bayesnb.data.encoders import Feature
-from bayesnb.data.readings import (
-    MOST_SPELLED,
-    Date,
-    nearly_recognised,
-    no_numbers_in,
-    spellings,
-    written_as_text,
-)
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
@@ -277,7 +270,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
             identifying = looks_like_identifier(seen, rows)
             # A few numbers with decimal points may be codes, such as 250.01, and no warning is given.
             plain = several and not identifying and all(map(is_float, levels))
-            if several and not plain and (numbers := written_as_text(levels)):
+            if several and not plain and (numbers := readings.written_as_text(levels)):
                 said = (
                     "column {column!r}: its {k:,} levels are numbers written as text, such as {value!r}: read them as "
                 )
@@ -285,7 +278,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 cures = tuple(Cure("features", number.spelled, column) for number in numbers)
                 said = Message(said, column=column, k=len(levels), value=levels[0], cure=cures)
                 yield said, NumbersAsLevelsWarning
-            elif several and (odd := no_numbers_in(levels)):
+            elif several and (odd := readings.no_numbers_in(levels)):
                 if len(units := units_of(odd)) > 1:
                     said = "column {column!r}: numbers in several units ({units}), read as levels: convert them to one "
                     said += "unit"
@@ -298,7 +291,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 if all(is_float(level) for level in levels if level not in odd):
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
-            elif several and (nearly := nearly_recognised(levels)) and isinstance(nearly[0], Date):
+            elif several and (nearly := readings.nearly_recognised(levels)) and isinstance(nearly[0], readings.Date):
                 said = all_but(nearly[0].said, column, nearly[1])
                 yield Message("column {column!r}: {said}", column=column, said=said), NumbersAsLevelsWarning
             elif identifying and kind != "specified":
@@ -436,7 +429,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
     """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
-    groups = spellings(texts).values() if len(texts) <= MOST_SPELLED else ()
+    groups = readings.spellings(texts).values() if len(texts) <= readings.MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]
     y = Spelled("y, as with pd.Series(y).str.strip().str.lower()", IN_CLASS.command)
     said = "the classes {alike} differ only by case or blanks: correct them in {y}"

@@ -12,9 +12,9 @@ from bayesnb.data.tables import Table, in_memory
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
+from bayesnb.inference import scoring
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.scorecard import LEARNED_ROWS, HeldOut, Scorecard, scorecard_of
-from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, some, warn
@@ -77,8 +77,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     if cv is None and _has_learned(clf, X, y):
         warn(str(LEARNED_ROWS))
-    score = scores(log_joint, codes)
-    parts = brier_decomposition(np.exp(log_proba_of(log_joint)), codes)
+    score = scoring.scores(log_joint, codes)
+    parts = scoring.brier_decomposition(np.exp(scoring.log_proba_of(log_joint)), codes)
     first = {name: score[name] for name in ("accuracy", "balanced_accuracy", "log_loss", "brier")}
     last = {"ece": score["ece"], "auc": score["auc"], "rows": len(codes)}
     return pd.Series(first | parts | last, dtype=float)
@@ -178,7 +178,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
     """Class probabilities of held-out rows, (row, class), and the codes of their true classes."""
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
-    return np.exp(log_proba_of(log_joint)), codes
+    return np.exp(scoring.log_proba_of(log_joint)), codes
 
 
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
@@ -223,8 +223,8 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     for name, clf in estimators.items():
         with about(f"estimator {name!r}"):
             log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
-        pointwise[name] = own(log_proba_of(log_joint), codes)
-        score = scores(log_joint, codes)
+        pointwise[name] = scoring.own(scoring.log_proba_of(log_joint), codes)
+        score = scoring.scores(log_joint, codes)
         rows[name] = {key: score[key] for key in ("accuracy", "brier", "ece")}
     total = {name: float(log_p.sum()) for name, log_p in pointwise.items()}
     order = sorted(rows, key=lambda name: (-total[name], rows[name]["brier"]))

@@ -14,9 +14,8 @@ from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.numerics import Array, log_interval
-from bayesnb.priors import NormalGamma, Theta, shared
+from bayesnb.priors import NormalGamma, Theta, intervals, shared
 from bayesnb.priors.belief import without_mode
-from bayesnb.priors.intervals import NO_MODE, RoundedNormal, pymc_log_interval
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Column, Labels, joined
 from bayesnb.wording import require_choice
@@ -92,10 +91,10 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)
 
-    def resolve_prior(self, prior: NormalGamma, s: CategoryCounts) -> RoundedNormal:
+    def resolve_prior(self, prior: NormalGamma, s: CategoryCounts) -> intervals.RoundedNormal:
         return self._rounded(Gaussian().resolve_prior(prior, self._moments(s)), s)
 
-    def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> RoundedNormal:
+    def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> intervals.RoundedNormal:
         """The prior of each class and column; for constant columns, see ``Gaussian``."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -109,7 +108,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return Gaussian(self.prior).learned(self._moments(s))
 
     def flat(self) -> NoReturn:
-        raise without_mode(NO_MODE)
+        raise without_mode(intervals.NO_MODE)
 
     def added(self, s: CategoryCounts) -> Added:
         value = np.full(s.counts.shape[1:], np.nan)
@@ -117,7 +116,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
             value[k, : len(own)] = own
         return (np.broadcast_to(value, s.counts.shape), s.counts), np.zeros(s.counts.shape[:2])
 
-    def cells(self, posterior: RoundedNormal, x: Array) -> Cells:
+    def cells(self, posterior: intervals.RoundedNormal, x: Array) -> Cells:
         return posterior.cell(x), *self.said(x)
 
     def said(self, x: Column) -> Added:
@@ -141,7 +140,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         (value, count), _ = self.added(s)
         unit, middle = (v[:, None] for v in self._units(value.shape[1]))
         wide = [theta[name][..., None] for name in ("mu", "tau")]
-        log_p = pymc_log_interval(*wide, shared(np.nan_to_num(value) + middle), shared(unit))
+        log_p = intervals.pymc_log_interval(*wide, shared(np.nan_to_num(value) + middle), shared(unit))
         return (shared(count) * log_p).sum()
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
@@ -150,7 +149,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         unit, middle = (v[column] for v in self._units(x.shape[1]))
 
         def log_p(value: Any, mu: Any, tau: Any) -> Any:
-            return pymc_log_interval(mu, tau, value + middle, unit)
+            return intervals.pymc_log_interval(mu, tau, value + middle, unit)
 
         def drawn(mu: Array, tau: Array, rng: Generator, size: Any) -> Array:
             return np.rint((rng.normal(mu, 1 / np.sqrt(tau), size) - middle) / unit) * unit
@@ -159,7 +158,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         unit, middle = self._units(x.shape[1])
-        log_p = pymc_log_interval(theta["mu"], theta["tau"], np.nan_to_num(x)[:, None] + middle, unit)
+        log_p = intervals.pymc_log_interval(theta["mu"], theta["tau"], np.nan_to_num(x)[:, None] + middle, unit)
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
@@ -175,12 +174,12 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
             parts.append(Moments.of(np.tile(np.array(values, float) + middle[k], len(counts))[:, None], members))
         return joined(parts)
 
-    def _rounded(self, before: NormalGamma, s: CategoryCounts) -> RoundedNormal:
+    def _rounded(self, before: NormalGamma, s: CategoryCounts) -> intervals.RoundedNormal:
         (value, count), _ = self.added(s)
         unit, middle = (np.array(np.broadcast_to(v, before.m.shape)) for v in self._units(before.m.shape[1]))
         nothing = np.zeros((*before.m.shape, 0))
         m = before.m + before.low
-        empty = RoundedNormal(m, before.kappa, before.a, before.b, unit, middle, nothing, nothing)
+        empty = intervals.RoundedNormal(m, before.kappa, before.a, before.b, unit, middle, nothing, nothing)
         return empty.plus(np.broadcast_to(value[:1], count.shape), 0.0 * count)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from bayesnb.data.rows import table_of
 from bayesnb.data.targets import codes_of
 from bayesnb.data.warned import cells_of, unseen_levels
+from bayesnb.inference import contributions
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
-from bayesnb.inference.contributions import AVERAGING, PRIOR, drawn_terms, forest_terms, naive_terms, weighed_terms
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
@@ -97,14 +97,14 @@ def explain(
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
     log_joint, labels = classifier.believed.log_joint(data, n), classifier.posterior.labels
-    terms = naive_terms if classifier.believed.naive else weighed_terms
-    terms = forest_terms if classifier.believed.of_forests else terms
-    terms = drawn_terms if isinstance(classifier.posterior, DrawnPosterior) else terms
+    terms = contributions.naive_terms if classifier.believed.naive else contributions.weighed_terms
+    terms = contributions.forest_terms if classifier.believed.of_forests else terms
+    terms = contributions.drawn_terms if isinstance(classifier.posterior, DrawnPosterior) else terms
     pairs = _contrast(classifier, log_joint, label, against)
     offset, parts = np.broadcast_to(classifier.believed.offset, log_joint.shape), []
     for a, b in np.unique(pairs, axis=0):
         every = np.flatnonzero((pairs == (a, b)).all(axis=1))
-        for cut in slices(len(every), len(every) if terms is naive_terms else BLOCK):
+        for cut in slices(len(every), len(every) if terms is contributions.naive_terms else BLOCK):
             rows = every[cut]
             asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
             for entry, log_odds, spread in terms(*asked):
@@ -129,8 +129,8 @@ def explain(
     # Averaging is no parameter, and few draws of an average may belong to the member of an entry.
     averages = classifier.dependence is not None and classifier.dependence.spec.average
     entry = found.index.get_level_values("entry")
-    alone = averages & (found["lower"] == found["upper"]) & ~found["missing"] & (entry != PRIOR)
-    found.loc[((entry == AVERAGING) | alone) & np.isfinite(found["lower"]), ["lower", "upper"]] = np.nan
+    alone = averages & (found["lower"] == found["upper"]) & ~found["missing"] & (entry != contributions.PRIOR)
+    found.loc[((entry == contributions.AVERAGING) | alone) & np.isfinite(found["lower"]), ["lower", "upper"]] = np.nan
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name

@@ -13,9 +13,9 @@ from bayesnb.data.specifications import Unlabelled
 from bayesnb.dependence.likelihood import Rows as TermRows
 from bayesnb.dependence.likelihood import log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents
+from bayesnb.inference import to_pymc
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.to_pymc import NAIVE, LearnedRows, learned_in_two, second_stage, summed_out
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, drawn_codes
 from bayesnb.wording import warn
@@ -176,7 +176,7 @@ class _Draws:
         sampled, others = None, {"sample_stats": drawing.no_divergences(self.chains, self.draws)}
         if self.sampler == "nuts":
             conjugate = fitted.conjugate_part()
-            model = summed_out(classifier, X, y, apart=False)
+            model = to_pymc.summed_out(classifier, X, y, apart=False)
             drawn, sampled = nuts.sample(conjugate, self.draws, self.chains, self.seed, model, **self.arguments)
             # The variables of sampled features keep the draws of the fit.
             groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
@@ -188,9 +188,9 @@ class _Draws:
             others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
         attributes = trees.attributes_of(self.sampler, self.seed, start, sampled)
         if not classifier.believed.naive:
-            attributes["note"] = NAIVE
+            attributes["note"] = to_pymc.NAIVE
             if X is not None:
-                warn(NAIVE)
+                warn(to_pymc.NAIVE)
         if "log_prior" in wanted:
             groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
         described = None if y is None else _rows_of_tree(classifier, X, y, learned=self.sampler != "exact")
@@ -218,7 +218,7 @@ class _Draws:
 
         classifier, sampler = self.classifier, self.sampler
         wanted = trees.wanted(classifier.posterior.model, self.include, X is not None, proper=True)
-        rows = second_stage(classifier, X, y, sample_weight)
+        rows = to_pymc.second_stage(classifier, X, y, sample_weight)
         if "columns" in wanted:
             raise ValueError("the second stage describes labels given terms, so its tree has no columns")
         dependence = classifier.believed.require_exponents()
@@ -272,7 +272,7 @@ class _Draws:
 
 def _by_gibbs(
     classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: Any
-) -> tuple[LearnedRows, gibbs.Drawn]:
+) -> tuple[to_pymc.LearnedRows, gibbs.Drawn]:
     from bayesnb.sampling import gibbs
 
     if X is None or y is None:
@@ -280,7 +280,7 @@ def _by_gibbs(
             "the Gibbs sampler draws the labels of the learned rows that have none: pass the learned rows, as "
             'sample_posterior(sampler="gibbs", X=X, y=y)'
         )
-    rows = learned_in_two(classifier, X, y)
+    rows = to_pymc.learned_in_two(classifier, X, y)
     if not (rows.weight == 1).all():
         raise ValueError(
             f"Unlabelled(weight={Unlabelled.of(classifier.unlabelled).weight:g}) raises the likelihood of the "

@@ -9,18 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb.inference import scoring
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.scoring import (
-    GUESSED_NONE,
-    auc_and_influence,
-    brier_terms,
-    calibration_gaps,
-    guesses,
-    log_proba_of,
-    own,
-    scores,
-    share_interval,
-)
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message, Spelled
 
@@ -256,15 +246,18 @@ def scorecard_of(
     # So that intervals do not depend on the order of the rows.
     order = np.lexsort((*log_joint.T, codes))
     log_joint, codes = log_joint[order], codes[order]
-    log_proba = log_proba_of(log_joint)
-    guess = guesses(log_proba)
+    log_proba = scoring.log_proba_of(log_joint)
+    guess = scoring.guesses(log_proba)
     n_rows = np.bincount(codes, minlength=len(classes))
     hits = np.bincount(codes[guess == codes], minlength=len(classes))
-    value = scores(log_joint, codes)
+    value = scoring.scores(log_joint, codes)
     k, n = hits[n_rows > 0], n_rows[n_rows > 0]
     # Draws of the mean recall over the classes that have rows; each recall has a Beta posterior (Jeffreys prior).
     recalls = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
-    ends = {"accuracy": share_interval(hits.sum(), len(codes), share), "balanced_accuracy": _ends(recalls, share)}
+    ends = {
+        "accuracy": scoring.share_interval(hits.sum(), len(codes), share),
+        "balanced_accuracy": _ends(recalls, share),
+    }
     ends |= _bootstrapped(log_proba, codes, share, rng)
     gain = ends.pop("gain")
     table = pd.DataFrame({"value": {name: value[name] for name in SCORES}}, dtype=float)
@@ -275,10 +268,10 @@ def scorecard_of(
     table.loc["ece", "lower"] = max(0.0, min(table.loc["ece", "lower"], value["ece"] - 2 * table.loc["ece", "claimed"]))
     for name, p in (("frequencies", n_rows / len(codes)), ("majority", np.eye(len(classes))[n_rows.argmax()])):
         # A forecast with the same class probabilities for every row.
-        table[name] = pd.Series(scores(np.broadcast_to(log(p), log_joint.shape), codes))
+        table[name] = pd.Series(scoring.scores(np.broadcast_to(log(p), log_joint.shape), codes))
     names = pd.Index(classes)
     confusion = np.zeros((len(classes), len(classes) + 1), int)
-    np.add.at(confusion, (codes, np.where(guess == GUESSED_NONE, len(classes), guess)), 1)
+    np.add.at(confusion, (codes, np.where(guess == scoring.GUESSED_NONE, len(classes), guess)), 1)
     predicted = [*classes.tolist(), "impossible"] if confusion[:, -1].any() else classes.tolist()
     counts = pd.DataFrame(confusion[:, : len(predicted)], names.rename("true"), pd.Index(predicted, name="predicted"))
     guessed = confusion.sum(axis=0)[:-1]
@@ -290,7 +283,7 @@ def scorecard_of(
     for name, of in (("recall", n_rows), ("precision", guessed)):
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)
-        by_class[f"{name}_lower"], by_class[f"{name}_upper"] = share_interval(hits, of, share)
+        by_class[f"{name}_lower"], by_class[f"{name}_upper"] = scoring.share_interval(hits, of, share)
     return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain)
 
 
@@ -319,15 +312,15 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         at = place if by is None else place * size + by
         return np.bincount(at, values, minlength=groups * size).reshape(groups, size)
 
-    finite = bool(np.isfinite(log_p := own(log_proba, codes)).all())
+    finite = bool(np.isfinite(log_p := scoring.own(log_proba, codes)).all())
     loss = -log_p if finite else np.zeros(n)
-    auc, influence = auc_and_influence(np.exp(log_proba), codes)
-    bin_of, gap, bins = calibration_gaps(log_proba, codes)
+    auc, influence = scoring.auc_and_influence(np.exp(log_proba), codes)
+    bin_of, gap, bins = scoring.calibration_gaps(log_proba, codes)
     parts = {
         "rows": grouped(np.ones(n)),
         "log_loss": grouped(loss),
         "gain": grouped(-loss - log(np.bincount(codes) / n)[codes]),
-        "brier": grouped(brier_terms(np.exp(log_proba), codes)),
+        "brier": grouped(scoring.brier_terms(np.exp(log_proba), codes)),
         "ece": grouped(gap, bin_of, bins),
         "class": grouped(np.ones(n), codes, n_classes),
         "auc": grouped(influence, codes, n_classes),
@@ -360,7 +353,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)
     confidence = proba.max(axis=1)
-    bin_of, _, bins = calibration_gaps(log_proba, np.zeros(len(proba), int))
+    bin_of, _, bins = scoring.calibration_gaps(log_proba, np.zeros(len(proba), int))
     if len(proba) > GROUPS:
         # The sum over a bin of many rows is nearly normal with mean 0, so its mean absolute value is √(2 / π) sd.
         spread = np.bincount(bin_of, confidence * (1 - confidence), minlength=bins)

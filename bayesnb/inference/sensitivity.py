@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb import priors
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.believed import PREDICTIVE
 from bayesnb.inference.classifier import Classifier
@@ -21,18 +22,6 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.inference.sample import rows_to_ask
 from bayesnb.model import Data, EstimateRule, Posterior, estimate_rule, normalize
 from bayesnb.numerics import Array, log
-from bayesnb.priors import (
-    AllOf,
-    Beta,
-    Dirichlet,
-    FixedProbabilities,
-    Gamma,
-    ImproperError,
-    Normal,
-    NormalGamma,
-    NormalWishart,
-    Prior,
-)
 from bayesnb.wording import Cure, RefusedError
 
 type Scaling = Literal["density", "rows"]
@@ -50,18 +39,18 @@ STEP = 0.01
 
 
 FLAT: Mapping[type, Mapping[str, float]] = {
-    Dirichlet: {"alpha": 1.0},
-    Beta: {"alpha": 1.0, "beta": 1.0},
-    Gamma: {"alpha": 1.0, "beta": 0.0},
-    NormalGamma: {"kappa": 0.0, "a": 0.5, "b": 0.0},
-    NormalWishart: {"kappa": 0.0, "dof": 1.0, "scale": 0.0},
-    Normal: {"v": np.inf},
-    FixedProbabilities: {},
+    priors.Dirichlet: {"alpha": 1.0},
+    priors.Beta: {"alpha": 1.0, "beta": 1.0},
+    priors.Gamma: {"alpha": 1.0, "beta": 0.0},
+    priors.NormalGamma: {"kappa": 0.0, "a": 0.5, "b": 0.0},
+    priors.NormalWishart: {"kappa": 0.0, "dof": 1.0, "scale": 0.0},
+    priors.Normal: {"v": np.inf},
+    priors.FixedProbabilities: {},
 }
 """The parameters that make the density of each prior constant; the log density is linear in the finite ones."""
 
 
-def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
+def powered[P: priors.Prior | priors.FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
     """A prior raised to the power s and normalized; ``ImproperError`` if the power is improper.
 
     With ``scaling="rows"``, the imaginary rows of the prior are counted s times.
@@ -70,19 +59,19 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
     # the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times (det
     # Λ)^(1/2).
-    if isinstance(prior, Normal | FixedProbabilities):
-        return prior._with(v=prior.v / s) if isinstance(prior, Normal) else prior
+    if isinstance(prior, priors.Normal | priors.FixedProbabilities):
+        return prior._with(v=prior.v / s) if isinstance(prior, priors.Normal) else prior
     made = {}
     for name, flat in _flat(prior).items():
         own = np.asarray(getattr(prior, name), float)
         start = flat if scaling == "density" else 0.0
         value = start + s * (own - start)
-        if isinstance(prior, Dirichlet | Beta):
+        if isinstance(prior, priors.Dirichlet | priors.Beta):
             # An impossible level does not enter the density.
             value = np.where(own == 0, 0.0, value)
         if (lost := (own > 0) & (value <= 0)).any():
             where = tuple(int(i) for i in np.argwhere(lost)[0])
-            raise ImproperError(
+            raise priors.ImproperError(
                 f"the power {s:g} of a prior with {name}={own[where]:g} would have {name}={value[where]:g}, and is no "
                 f'density; use a smaller power, or scaling="rows"',
                 where,
@@ -91,13 +80,13 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     return prior._with(**made)
 
 
-def _flat(prior: Prior | FixedProbabilities) -> Mapping[str, float]:
+def _flat(prior: priors.Prior | priors.FixedProbabilities) -> Mapping[str, float]:
     if type(prior) not in FLAT:
         raise ValueError(f"a {type(prior).__name__} has no powers, so the question cannot be asked about it")
     return FLAT[type(prior)]
 
 
-def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density") -> float:
+def largest_power(prior: priors.Prior | priors.FixedProbabilities, scaling: Scaling = "density") -> float:
     """The smallest power at which the prior becomes improper; infinite for most priors."""
     ends = [np.inf]
     for name, flat in _flat(prior).items() if scaling == "density" else ():
@@ -133,7 +122,7 @@ class Factor:
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
         """The log evidence of the factor, NaN if the prior is improper."""
         before = powered(self.prior, of_prior, self.scaling)
-        if isinstance(before, FixedProbabilities):
+        if isinstance(before, priors.FixedProbabilities):
             return of_likelihood * before.log_evidence(self.s)
         if not before.proper().all():
             return np.nan
@@ -233,7 +222,7 @@ def factors(
     def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
         if type(prior) in FLAT:
             return [Factor(prior, s, family, x, rule, scaling)]
-        if not isinstance(prior, AllOf):
+        if not isinstance(prior, priors.AllOf):
             return None
         each = [found(*own, seen) for own, seen in zip(family.each(prior, s), family.seen_by(x), strict=True)]
         return None if None in each else list(chain.from_iterable(each))

@@ -9,21 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.inference.contributions import in_one
-from bayesnb.plots.panels import (
-    AGAINST,
-    FOR,
-    GREY,
-    ON_DARK,
-    PANELS,
-    colours_of,
-    legend,
-    letters,
-    marker_of,
-    new_figure,
-    panels_of,
-    plain,
-    takes,
-)
+from bayesnb.plots import panels
 from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
@@ -31,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@takes("draws.sample_proba(clf, X), clf.classes_")
+@panels.takes("draws.sample_proba(clf, X), clf.classes_")
 def class_probability(
     draws: Any, classes: Sequence[Any], rows: Sequence[int] | None = None, predictive: Any = None
 ) -> Figure:
@@ -82,11 +68,11 @@ def class_probability(
     shown = list(range(min(8, draws.shape[1]))) if rows is None else [int(row) for row in rows]
     if not shown or not all(0 <= row < draws.shape[1] for row in shown):
         raise ValueError(f"Expected rows from 0 to {draws.shape[1] - 1}, at least one; got {shown}")
-    if len(shown) > PANELS:
-        raise ValueError(f"Expected at most {PANELS} rows, for more cannot be read; got {len(shown)}")
-    figure, panels = panels_of(len(shown), 7.0, 0.85, columns=1, sharex=True)
-    colours, edges = colours_of(len(classes)), np.linspace(0, 1, 51)
-    for row, axes in zip(shown, panels, strict=True):
+    if len(shown) > panels.PANELS:
+        raise ValueError(f"Expected at most {panels.PANELS} rows, for more cannot be read; got {len(shown)}")
+    figure, axes_of_rows = panels.panels_of(len(shown), 7.0, 0.85, columns=1, sharex=True)
+    colours, edges = panels.colours_of(len(classes)), np.linspace(0, 1, 51)
+    for row, axes in zip(shown, axes_of_rows, strict=True):
         for c, colour in enumerate(colours):
             heights = np.histogram(draws[:, row, c], edges)[0]
             heights = heights / heights.max()
@@ -98,13 +84,13 @@ def class_probability(
         axes.set(xlim=(0, 1), yticks=[])
         axes.set_ylabel(f"row {row}", rotation=0, ha="right", va="center")
         axes.spines[["top", "left", "right"]].set_visible(False)
-    panels[-1].set_xlabel("p(class | row, θ)")
-    entries = [(plain(label), colour, "-") for label, colour in zip(classes, colours, strict=True)]
-    legend(figure, entries if marks is None else [*entries, ("predictive", GREY, "^")])
+    axes_of_rows[-1].set_xlabel("p(class | row, θ)")
+    entries = [(panels.plain(label), colour, "-") for label, colour in zip(classes, colours, strict=True)]
+    panels.legend(figure, entries if marks is None else [*entries, ("predictive", panels.GREY, "^")])
     return figure
 
 
-@takes("clf.explain(row)", "label", "against", "value", "log_odds", "lower", "upper", "missing")
+@panels.takes("clf.explain(row)", "label", "against", "value", "log_odds", "lower", "upper", "missing")
 def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
     """Plot the contributions of the values of a row to the log-odds of two classes, as bars.
 
@@ -141,33 +127,33 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     lines, label, against = _one_ledger(frame)
     lines, unit = _shortened(lines, entries), frame.attrs.get("unit") if unit is None else unit
     names = [_entry(name, value, gone) for name, value, gone in lines[["entry", "value", "missing"]].to_numpy()]
-    figure = new_figure(max(7.5, 4.5 + 0.08 * max(map(letters, names))), 1.3 + 0.34 * len(lines))
+    figure = panels.new_figure(max(7.5, 4.5 + 0.08 * max(map(panels.letters, names))), 1.3 + 0.34 * len(lines))
     axes = figure.subplots()
     size, place = lines["log_odds"].to_numpy(float), np.arange(len(lines))
     ends = lines[["lower", "upper"]].to_numpy(float)
     finite = np.concatenate([size, ends.ravel()])
     finite = finite[np.isfinite(finite)]
     far = 1.15 * (np.abs(finite).max(initial=0) or 1.0)
-    bars = axes.barh(place, np.clip(size, -far, far), color=np.where(size < 0, AGAINST, FOR), height=0.66)
+    bars = axes.barh(place, np.clip(size, -far, far), color=np.where(size < 0, panels.AGAINST, panels.FOR), height=0.66)
     known = np.isfinite(ends).any(axis=1) & ~lines["missing"].to_numpy(bool)
     axes.hlines(place[known], *np.clip(ends[known], -far, far).T, color="black", lw=1.3)
     for end in (0, 1):
         axes.plot(np.clip(ends[known, end], -far, far), place[known], "|", color="black", ms=6)
     for k in np.flatnonzero(np.isinf(size)):
-        axes.text(0.97 * np.clip(size[k], -far, far), k, "−∞" if size[k] < 0 else "∞", color=ON_DARK, va="center",
-                  ha="left" if size[k] < 0 else "right", weight="bold")  # fmt: skip
+        axes.text(0.97 * np.clip(size[k], -far, far), k, "−∞" if size[k] < 0 else "∞", weight="bold", va="center",
+                  ha="left" if size[k] < 0 else "right", color=panels.ON_DARK)  # fmt: skip
     for k in np.flatnonzero(np.isnan(size)):
-        axes.text(0, k, " 0/0", color=GREY, va="center")
+        axes.text(0, k, " 0/0", color=panels.GREY, va="center")
     bars[-1].set(edgecolor="black", linewidth=1.2)
     axes.axhline(len(lines) - 1.5, color="0.5", lw=0.8)
     axes.axvline(0, color="black", lw=0.8)
     axes.set_yticks(place, names)
     for text, gone in zip(axes.get_yticklabels(), lines["missing"], strict=True):
-        text.set(color=GREY if gone else "black", style="italic" if gone else "normal")
+        text.set(color=panels.GREY if gone else "black", style="italic" if gone else "normal")
     axes.set(ylim=(len(lines) - 0.4, -0.6), xlim=(-1.04 * far, 1.04 * far))
     axes.set_xlabel(f"log-odds{f' [{unit}]' if unit else ''}")
-    axes.set_title(f"← for {plain(against, 20)}", loc="left", size=10, color=AGAINST)
-    axes.set_title(f"for {plain(label, 20)} →", loc="right", size=10, color=FOR)
+    axes.set_title(f"← for {panels.plain(against, 20)}", loc="left", size=10, color=panels.AGAINST)
+    axes.set_title(f"for {panels.plain(label, 20)} →", loc="right", size=10, color=panels.FOR)
     axes.spines[["top", "left", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     return figure
@@ -201,14 +187,14 @@ def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
 
 def _entry(name: Any, value: Any, missing: bool) -> str:
     if missing:
-        return f"{plain(name, 48)} (missing)"
+        return f"{panels.plain(name, 48)} (missing)"
     if value is None or (isinstance(value, float) and np.isnan(value)):
-        return plain(name, 48)
-    shown = f"{value:.7g}" if isinstance(value, float | np.floating) else plain(value, 40)
-    return f"{plain(name, 48)} = {shown}"
+        return panels.plain(name, 48)
+    shown = f"{value:.7g}" if isinstance(value, float | np.floating) else panels.plain(value, 40)
+    return f"{panels.plain(name, 48)} = {shown}"
 
 
-@takes("clf.uncertainty(X)", "prediction", "aleatoric", "epistemic")
+@panels.takes("clf.uncertainty(X)", "prediction", "aleatoric", "epistemic")
 def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     """Plot epistemic against aleatoric uncertainty, one point per row.
 
@@ -238,13 +224,13 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     """
     if not len(frame):
         raise ValueError("Expected at least one row; got none")
-    figure, (axes,) = panels_of(1, 7.0, 4.6)
+    figure, (axes,) = panels.panels_of(1, 7.0, 4.6)
     x, y = (frame[name].to_numpy(float) for name in ("aleatoric", "epistemic"))
     codes, classes = pd.factorize(frame["prediction"], sort=True)
-    colours = colours_of(len(classes))
+    colours = panels.colours_of(len(classes))
     for c, colour in enumerate(colours):
         axes.scatter(
-            x[codes == c], y[codes == c], s=34, color=colour, marker=marker_of(c), alpha=0.75, ec="white", lw=0.4
+            x[codes == c], y[codes == c], s=34, color=colour, marker=panels.marker_of(c), alpha=0.75, ec="white", lw=0.4
         )
     right, top = 1.05 * x.max() or 0.1, 1.08 * y.max() or 0.1
     _equal_totals(axes, right, top)
@@ -252,8 +238,8 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     axes.set(
         xlabel="aleatoric: expected entropy given θ [nats]", ylabel="epistemic: entropy that knowing θ removes [nats]"
     )
-    entries = [(plain(label), colours[c], marker_of(c)) for c, label in enumerate(classes)]
-    legend(figure, [*entries, ("equal total", "0.5", ":")], title="predicted")
+    entries = [(panels.plain(label), colours[c], panels.marker_of(c)) for c, label in enumerate(classes)]
+    panels.legend(figure, [*entries, ("equal total", "0.5", ":")], title="predicted")
     return figure
 
 
@@ -264,4 +250,4 @@ def _equal_totals(axes: Axes, right: float, top: float) -> None:
         if 0 < total < right + top:
             axes.plot([0, total], [total, 0], ":", color="0.5", lw=1, zorder=0)
         if top <= total <= top + right:
-            axes.text(total - top, top, f"{total:.3g}", color=GREY, size=8, ha="center", va="bottom")
+            axes.text(total - top, top, f"{total:.3g}", color=panels.GREY, size=8, ha="center", va="bottom")

@@ -197,13 +197,15 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
-    A row in one level also raises the probability of neighbouring levels.
+    The order is halved until one level is left. A row in one level also raises the probability of the levels that share
+    its halves. Neighbours on the two sides of the middle of the order share none.
 
     Parameters
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels of every column from the lowest to the highest, at most 64. By default, the order comes from the
+        All levels of every column from the lowest to the highest, at most 64. Levels without rows, and the reverse
+        order, move the halves and change probabilities. By default, the order comes from the
         first table: the order of an ordered categorical type, or the numeric order of the levels. No level can be added
         later.
     orders : tuple of tuples, optional

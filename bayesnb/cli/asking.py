@@ -9,7 +9,7 @@ import click
 
 from bayesnb.cli import options, printing
 from bayesnb.cli.outputs import is_model
-from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of
+from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of, warn_of_far
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
@@ -38,8 +38,6 @@ def explain(
     expected information about the class.
     """
     from bayesnb import checks, design
-    from bayesnb.data.tables import Table
-    from bayesnb.data.warned import far_numbers, said_of_far
     from bayesnb.report.parts import Section, row_text
     from bayesnb.report.questions import answer, intervals, ledger
 
@@ -80,8 +78,7 @@ def explain(
     with counted_from(at or 0):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
-    for sentence in said_of_far(dict(far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(frame)))), 1):
-        warn(sentence)
+    warn_of_far(clf, frame)
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     said = {"data": name, "target": str(target), "row": asked}
     said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}

@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, printing
@@ -135,8 +134,9 @@ def compare(
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
     marks = marks_of(learned.remarks)
     if layout == "table" and (unlike or marks):
-        said = [("--na", mark) for mark in marks] + [("--feature", each) for each in unlike]
-        say(f"inspect advises other options than these scores use: add {shlex.join(chain.from_iterable(said))}")
+        both = (("--na", marks), ("--feature", unlike))
+        said = " ".join(f"{option} {shlex.quote(each)}" for option, every in both for each in every)
+        say(f"inspect advises other options than these scores use: add {said}")
     printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
         printing.print_command(command)

@@ -216,6 +216,16 @@ def row_for_model(
     return changed(frame, values, clf.schema.decimals)
 
 
+def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
+    """Warn of numbers far from those that were learned."""
+    from bayesnb.data.tables import Table
+    from bayesnb.data.warned import far_numbers, said_of_far
+
+    far = dict(far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(row))))
+    for sentence in said_of_far(far, len(row)):
+        warn(sentence)
+
+
 def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
     """The row to explain: from a table by position, or from given values."""
     if row is not None and row.isdecimal():

@@ -33,8 +33,8 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     """Map each column to its specified reading, or to the only reading that fits; omit all other columns."""
-    if table.types is not None:
-        return dict(table.types.readings)
+    if table.readings is not None:
+        return dict(table.readings)
     found = {}
     for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = _resolve(table, column)
@@ -123,7 +123,7 @@ def inferred(
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
         if origin.kind == "sentences":  # A larger table has decided.
             spec = Text()
-        elif origin.kind == "text" and by_type is None and not table.part and table.types is None:
+        elif origin.kind == "text" and by_type is None and not table.part and table.readings is None:
             codes, texts = table.column(name).coded
             held = codes >= 0
             if are_sentences(texts, held.sum() if weight is None else weight[held].sum()):

@@ -20,7 +20,7 @@ from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
-from bayesnb.data.tables import Table, Types
+from bayesnb.data.tables import Table
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -77,11 +77,11 @@ class Schema:
         families = features if isinstance(features, ByType) else BY_TYPE
         return cls(table.names, named, found, unseen, columns, families, readings)
 
-    @property
-    def types(self) -> Types:
-        """The types of the columns whose families were inferred."""
+    def typed(self, table: Table) -> Table:
+        """The table with the types of columns of this schema, which all its selections of rows keep."""
         inferred = [feature for feature in self.features.values() if feature.origin.inferred]
-        return Types(self.readings, {name: each.origin.kind for each in inferred for name in each.reads})
+        known = {name: each.origin.kind for each in inferred for name in each.reads}
+        return replace(table, readings=self.readings, known=known)
 
     @property
     def raw(self) -> Names:

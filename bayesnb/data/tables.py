@@ -24,14 +24,6 @@ from bayesnb.wording import RefusedError
 
 
 @dataclass(frozen=True, eq=False)
-class Types:
-    """The types of columns: the reading of a column of texts, and the kind of values of each other column."""
-
-    readings: Mapping[Any, Any]
-    kinds: Mapping[Any, Any]
-
-
-@dataclass(frozen=True, eq=False)
 class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix."""
 
@@ -39,7 +31,9 @@ class Table:
     source: Any
     declares: frozenset[Any] | None = None  # The columns whose categorical type declares levels.
     part: bool = False  # Whether decisions that need all rows of a larger table are postponed.
-    types: Types | None = None  # The types of the columns in a larger table, from which these rows were taken.
+    # The readings and the kinds of values of columns in a larger table, from which these rows were taken.
+    readings: Mapping[Any, Any] | None = None
+    known: Mapping[Any, Any] = field(default_factory=dict)
     n_rows: int = field(init=False)
     named: bool = field(init=False)  # Whether the source is a data frame.
     numeric: bool = field(init=False)  # Whether the source is an array of numbers.
@@ -177,9 +171,9 @@ class Table:
 
     def kinds(self, columns: Collection[Any]) -> dict[Any, str]:
         """The kind of the values of each column, whatever their dtype."""
-        if self.types is not None:
-            known = {name: self.types.kinds[name] for name in columns if name in self.types.kinds}
-            return known | replace(self, types=None).kinds([name for name in columns if name not in known])
+        if self.known:
+            rest = replace(self, known={}).kinds([name for name in columns if name not in self.known])
+            return rest | {name: self.known[name] for name in columns if name in self.known}
         if self.sparse:
             return dict.fromkeys(columns, "sparse")
         if not self.numeric:

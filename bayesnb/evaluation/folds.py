@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal
@@ -109,7 +109,7 @@ def folds_of(
         # A fold may lack the cell that decides the type of a column in the whole table, and the scores of the folds
         # stand for one model.
         settings, X = EstimatorParameters.of(clf), Table.of(X, min_rows=1)
-        X, learned = replace(X, types=_schema(settings, X).types), partial(learning.fitted, settings)
+        X, learned = _schema(settings, X).typed(X), partial(learning.fitted, settings)
     else:
         from sklearn.base import clone
 

@@ -121,6 +121,17 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         assert_array_equal(answers[1][name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("kind", [float, bool])
+def test_more_ones_are_counted_than_a_byte_holds(kind, monkeypatch):
+    monkeypatch.setattr(blocks, "COMPILED_FROM", 0)
+    monkeypatch.setattr(blocks, "ALONE", 0)
+    X, y = np.ones((2000, 20), kind), np.arange(2000) % 3
+    X[0] = 0
+    counts = BayesianNB(Bernoulli()).fit(X, y).classifier_.statistics.features["x"]
+    assert_array_equal(counts.ones, np.repeat([[666.0], [667.0], [666.0]], 20, axis=1))
+    assert_array_equal(counts.n, np.repeat([[667.0], [667.0], [666.0]], 20, axis=1))
+
+
 @pytest.mark.parametrize("kind", [*KINDS, pytest.param("reals of one of two families", marks=pytest.mark.slow)])
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled, monkeypatch):
     family, X, y, weight = table(kind, 4, ROWS.get(kind, 500))

@@ -214,9 +214,8 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         x = table.block(feature.columns)
         if x.dtype == bool:
             return feature, x.view(np.uint8)
-        coded = reading.whole_numbers(x, np.uint8)
-        if coded is not None and coded[1] <= 1:
-            return feature, coded[0]
+        if (coded := reading.zeros_and_ones(x)) is not None:
+            return feature, coded
     x = table.block(feature.columns) if table.sparse else _matrix(table, feature.columns)
     return feature, validated(feature, x, unseen)
 

@@ -134,7 +134,10 @@ def tabulated(x: Column) -> Tabulated | None:
         return None if FEWER * n > len(x.codes) else Tabulated(x.codes, table)
     if not isinstance(x, np.ndarray):
         return None
-    found = reading.whole_numbers(x) if x.dtype.kind == "f" else (x, int(x.max(initial=0)))
+    if x.dtype == np.uint8:
+        found = x, 1  # Bytes hold 0 and 1.
+    else:
+        found = reading.whole_numbers(x) if x.dtype.kind == "f" else (x, int(x.max(initial=0)))
     if found is None or found[1] >= FEW:
         return _distinct(x)
     codes, top = found

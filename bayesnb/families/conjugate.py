@@ -217,23 +217,29 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
         """``log_moment`` and its first two derivatives in t, (3, row, class)."""
-        return self._log_moments(posterior, *self.read(x), t, slopes=True)
+        return np.stack(self._log_moments(posterior, *self.read(x), t, slopes=True))
 
     def _log_moments(
         self, posterior: P, x: Column, within: Array | None, t: float | Array, slopes: bool = False
-    ) -> Array:
+    ) -> list[Array]:
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
-        total = np.zeros((3 if slopes else 1, x.shape[0], classes := posterior.batch_shape[0]))
-        for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, classes, tables=not by_row):
+        shape = x.shape[0], posterior.batch_shape[0]
+        total = [np.zeros(shape) for _ in range(3 if slopes else 1)]
+        for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, shape[1], tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
             values = [belief.along(*d, t=power) + power * log_h]
             if slopes:
                 mean, variance = belief.slopes(*d, t=power)
                 values += [mean + log_h, variance]
-            for whole, value in zip(total, values, strict=True):
-                whole[rows] += densities.gather(codes, np.where(known, value, 0.0))
+            found = [densities.gather(codes, np.where(known, value, 0.0)) for value in values]
+            if codes is not None and column == 0:
+                # A table of values gives all rows at once, and their sums are not copied.
+                total = found
+                continue
+            for whole, value in zip(total, found, strict=True):
+                whole[rows] += value
         if within is not None:
             for whole, share in zip(total, (t, 1.0, 0.0), strict=False):
                 whole += share * within.sum(-1, keepdims=True)

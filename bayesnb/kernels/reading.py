@@ -52,35 +52,61 @@ def extremes(x: Array) -> Array:
     return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
-def whole_numbers(x: Array, kind: type = np.int16) -> tuple[Array, int] | None:
-    """Convert nonnegative whole numbers to integers of the type ``kind``; also return the largest number.
+def zeros_and_ones(x: Array) -> Array | None:
+    """Convert 0 and 1 to bytes; return ``None`` if a cell is neither."""
+    found = np.empty(x.shape, np.uint8)
+    form = _zeros_and_ones if blocks.worthwhile(x.size) else _zeros_and_ones_in_numpy
 
-    In a signed integer type, NaN becomes -1. Return ``None`` if a cell cannot be converted.
+    def part(cut: slice) -> bool:
+        return form(blocks.contiguous(x[cut], float).ravel(), found[cut].ravel())
+
+    return found if all(blocks.each(part, blocks.cuts(*x.shape))) else None
+
+
+@loop
+def _zeros_and_ones(x: Array, found: Array) -> bool:
+    odd = False
+    for i in range(len(x)):
+        v = x[i]
+        found[i] = v == 1.0
+        odd |= (v != 0.0) & (v != 1.0)
+    return not odd
+
+
+def _zeros_and_ones_in_numpy(x: Array, found: Array) -> bool:
+    found[:] = x == 1
+    return bool((found == x).all())
+
+
+def whole_numbers(x: Array) -> tuple[Array, int] | None:
+    """Convert nonnegative whole numbers to integers of two bytes, NaN to -1; also return the largest number.
+
+    Return ``None`` if a cell cannot be converted.
     """
-    codes, limits = np.empty(x.shape, kind), np.iinfo(kind)
+    codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
 
     def part(cut: slice) -> int:
-        return form(blocks.contiguous(x[cut], float).ravel(), float(limits.max), limits.min < 0, codes[cut].ravel())
+        return form(blocks.contiguous(x[cut], float).ravel(), codes[cut].ravel())
 
     tops = list(blocks.each(part, blocks.cuts(*x.shape)))
     return None if min(tops) < 0 else (codes, max(tops))
 
 
 @loop
-def _whole_numbers(x: Array, most: float, gaps: bool, found: Array) -> int:
+def _whole_numbers(x: Array, found: Array) -> int:
     odd, top = 0, np.int32(0)
     for i in range(len(x)):
         v = x[i]
-        code = np.int32(v if (v >= 0.0) & (v <= most) else -1.0)
-        odd += (np.float64(code) != v) & ((v == v) | (not gaps)) | (v < 0.0)
+        code = np.int32(v if (v >= 0.0) & (v <= 32767.0) else -1.0)
+        odd += (np.float64(code) != v) & (v == v) | (v < 0.0)
         top = max(top, code)
         found[i] = code
     return -1 if odd else top
 
 
-def _whole_numbers_in_numpy(x: Array, most: float, gaps: bool, found: Array) -> int:
-    missing = np.isnan(x) & gaps
+def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
+    missing = np.isnan(x)
     with np.errstate(invalid="ignore"):
         found[:] = np.where(missing, -1.0, x)
     return -1 if ((found != x) & ~missing | (x < 0)).any() else int(found.max(initial=0))

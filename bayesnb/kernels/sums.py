@@ -47,8 +47,10 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
         found = np.zeros((n, columns))
         if stored:
             _add_stored(x.data, x.indices, x.indptr, own, w, cut.start, found)
+        elif (block := blocks.cells(x[cut])).dtype == np.uint8 and (w == 1).all():
+            _add_bytes(block, own, found)
         else:
-            _add(blocks.cells(x[cut]), own, w, found)
+            _add(block, own, w, found)
         return found
 
     return reduce(iadd, blocks.each(part, parts))
@@ -60,6 +62,20 @@ def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
         row, w = found[codes[i]], weight[i]
         for j in range(x.shape[1]):
             row[j] += w * x[i, j]
+
+
+@loop
+def _add_bytes(x: Array, codes: Array, found: Array) -> None:
+    # Bytes hold 0 and 1, and a byte counts 255 of them: one step of the processor adds more bytes than floats.
+    rows, columns = x.shape
+    few = np.zeros(found.shape, np.uint8)
+    for start in range(0, rows, 255):
+        for i in range(start, min(start + 255, rows)):
+            row = few[codes[i]]
+            for j in range(columns):
+                row[j] += x[i, j]
+        found += few
+        few[:] = 0
 
 
 @loop

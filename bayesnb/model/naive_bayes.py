@@ -529,11 +529,11 @@ class Posterior:
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, D), (row, class)."""
-        total = np.zeros((n_rows, len(self.labels)))
         each = lambda family, *of: family.log_predictive(*of), self.statistics.about, data
+        total = None
         for _, found in stacks.each(self._stacks, n_rows, *each):
-            total += found
-        return total
+            total = found if total is None else np.add(total, found, out=total)
+        return np.zeros((n_rows, len(self.labels))) if total is None else total
 
     def require_proper(self) -> None:
         """Raise :class:`ImproperError` if the posterior is improper."""

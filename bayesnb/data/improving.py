@@ -159,7 +159,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
     scores: dict[tuple[Part, ...], float] = {}
     for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):
         some = {names[part]: schema.features[names[part]] for part in parts}
-        scores[parts] = _score_of(replace(schema, features=some), {name: data[name] for name in some}, known)
+        scores[parts] = _scores(replace(schema, features=some), {name: data[name] for name in some}, known).sum()
     best = max(scores.values(), default=0.0)
     if scores.get(("elapsed",), -np.inf) >= best - 3:
         return ("elapsed",)
@@ -288,7 +288,7 @@ def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
     if known is None:
         return False
     of_rows, of_columns = (
-        _score_of(*Schema.infer(table, family).read(table, learn=True), known) for family in (Multinomial(), None)
+        _scores(*Schema.infer(table, family).read(table, learn=True), known).sum() for family in (Multinomial(), None)
     )
     return of_rows > of_columns - 3
 
@@ -327,8 +327,7 @@ def _frequencies(labels: Labels) -> Array:
 
 
 def _scores_as(family: Family | Text | Binned, held: pd.Series, labels: Labels) -> Array:
-    schema, data = _read_as(family, held)
-    return log_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
+    return _scores(*_read_as(family, held), labels)
 
 
 def _read_as(family: Family | Text | Binned, held: pd.Series) -> tuple[Schema, Data]:
@@ -336,8 +335,8 @@ def _read_as(family: Family | Text | Binned, held: pd.Series) -> tuple[Schema, D
     return Schema.infer(table, {held.name: family}).read(table, learn=True)
 
 
-def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
-    return left_out_score(_learned(schema, data, labels).log_left_out(data, labels), labels)
+def _scores(schema: Schema, data: Data, labels: Labels) -> Array:
+    return log_scores(_learned(schema, data, labels).log_left_out(data, labels), labels)
 
 
 def _learned(schema: Schema, data: Data, labels: Labels) -> Posterior:

@@ -182,10 +182,6 @@ class Text:
         counts, words = self.counted(texts, words, learn)
         return Bag(counts, words, codes >= 0)
 
-    def require_words(self, column: Any, words: Names) -> None:
-        if not words:
-            raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
-
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
         """Return the word counts of texts, (row, word), and the words; known words come first."""
         if not learn or (words and not self.grows):

@@ -256,6 +256,13 @@ class CategoryCounts(Statistic):
     def seen(self) -> Array:
         return self.counts.sum(-1)
 
+    def numbers(self) -> Array:
+        """The levels, which are numbers, (column, level), padded with NaN."""
+        found = np.full(self.counts.shape[1:], np.nan)
+        for k, own in enumerate(self.levels):
+            found[k, : len(own)] = own
+        return found
+
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> CategoryCounts | None:
         if "log_theta" not in theta:
             return None

@@ -111,10 +111,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         raise without_mode(intervals.NO_MODE)
 
     def added(self, s: CategoryCounts) -> Added:
-        value = np.full(s.counts.shape[1:], np.nan)
-        for k, own in enumerate(s.levels):
-            value[k, : len(own)] = own
-        return (np.broadcast_to(value, s.counts.shape), s.counts), np.zeros(s.counts.shape[:2])
+        return (np.broadcast_to(s.numbers(), s.counts.shape), s.counts), np.zeros(s.counts.shape[:2])
 
     def cells(self, posterior: intervals.RoundedNormal, x: Array) -> Cells:
         return posterior.cell(x), *self.said(x)

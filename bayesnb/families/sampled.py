@@ -418,10 +418,7 @@ class WeightedValues:
 
     @classmethod
     def of(cls, s: CategoryCounts) -> WeightedValues:
-        code, column, level = np.nonzero(s.counts > 0)
-        names = np.full(s.counts.shape[1:], np.nan)
-        for k, values in enumerate(s.levels):
-            names[k, : len(values)] = values
+        (code, column, level), names = np.nonzero(s.counts > 0), s.numbers()
         order = np.lexsort((code, names[column, level], column))
         code, column, level = code[order], column[order], level[order]
         return cls(names[column, level], code, column, s.counts[code, column, level])

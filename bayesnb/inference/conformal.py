@@ -24,25 +24,6 @@ ROUNDING = 1e-12
 """A p-value this close to 1 - coverage counts as equal to it, because 1 - 0.9 is 0.09999999999999998."""
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """For each new row and class: the numbers of known rows that conform less, that conform equally, and in total.
-
-    All arrays are (new row, class).
-    """
-
-    less: Array
-    equal: Array
-    rows: Array
-
-    def p_values(self, u: Array | float = 1.0) -> Array:
-        """Conformal p-values, (new row, class); ``u`` from 0 to 1 breaks ties."""
-        # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
-        # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
-        # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
-        return (self.less + u * (self.equal + 1)) / (self.rows + 1)
-
-
 def nonconformity(log_joint: Array, codes: Array) -> Array:
     """The log-odds of all other classes against each row's class, (row,); large for an unusual class."""
     # 1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
@@ -60,8 +41,8 @@ def of_every_class(log_joint: Array) -> Array:
     return np.stack(each, axis=1)
 
 
-def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """For each new row and class, count the known rows with a higher score and with an equal score."""
+def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Array:
+    """The numbers of known rows that conform less, that conform equally, and in total, (3, new row, class)."""
     # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
     # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))
@@ -73,10 +54,10 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
         below = total[np.searchsorted(scores, new[:, c] - slack, "left")]
         up_to = total[np.searchsorted(scores, new[:, c] + slack, "right")]
         found[:, :, c] = total[-1] - up_to, up_to - below, np.broadcast_to(total[-1], up_to.shape)
-    return Counts(found[0], found[1], found[2])
+    return found
 
 
-def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
+def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
     """Counts of full conformal prediction, in which each new row joins the learned rows once per class.
 
     References
@@ -105,9 +86,8 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
             log_joint = left + class_priors[c]
             log_joint[:, c] = joined[:, c] + class_priors[c][:, c]
             known[:, c] = nonconformity(log_joint, codes)
-        asked = counts(known, codes, labels.weight, of_every_class(own + log_prior), by_class)
-        found.append(np.stack([asked.less, asked.equal, asked.rows]))
-    return Counts(*np.concatenate(found, axis=1))
+        found.append(counts(known, codes, labels.weight, of_every_class(own + log_prior), by_class))
+    return np.concatenate(found, axis=1)
 
 
 def _asked_twice(
@@ -227,7 +207,12 @@ class Conformal:
             known = np.broadcast_to(self.scores[:, None], (len(self.scores), new.shape[1]))
             found = counts(known, self.labels.codes, self.labels.weight, new, self.by_class)
         u = self.classifier.generator().random((n, 1)) if smoothed else 1.0
-        return pd.DataFrame(found.p_values(u), index=index_of(X), columns=pd.Index(self.classifier.classes))
+        # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
+        # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
+        # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
+        less, equal, rows = found
+        p = (less + u * (equal + 1)) / (rows + 1)
+        return pd.DataFrame(p, index=index_of(X), columns=pd.Index(self.classifier.classes))
 
     def predict_set(self, X: Any, coverage: float = 0.9, smoothed: bool = False) -> pd.DataFrame:
         """The set of plausible classes of each row, with the requested coverage.

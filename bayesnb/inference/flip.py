@@ -13,7 +13,7 @@ from bayesnb.families.columns import at_levels, dense_cells
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.sensitivity import Fixed, factors
+from bayesnb.inference.sensitivity import factors
 from bayesnb.model import Data, estimate_rule
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
@@ -354,14 +354,14 @@ def _power(classifier: Classifier, asked: Data, top: int) -> float:
     """The power of all priors that changes the prediction and is nearest to 1, or NaN if no power does."""
     from scipy.optimize import brentq
 
-    parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
-    if any(isinstance(part, Fixed) for part in parts):
+    every, fixed = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows")
+    if fixed:
         return np.nan
 
     def lead(log2: float) -> float:
         try:
             with np.errstate(all="ignore"):
-                (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)
+                (joint,) = sum(np.atleast_2d(f.log_term(2.0**log2, 1.0)) for parts in every.values() for f in parts)
         except ValueError:
             return np.nan
         return float(joint[top] - np.delete(joint, top).max())

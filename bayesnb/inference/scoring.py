@@ -54,7 +54,7 @@ def guesses(log_proba: Array) -> Array:
 
 def brier_terms(proba: Array, codes: Array) -> Array:
     """The squared errors of the class probabilities, summed over the classes, (row,)."""
-    return ((proba - _one_hot(codes, proba.shape[1])) ** 2).sum(axis=1)
+    return ((proba - np.eye(proba.shape[1])[codes]) ** 2).sum(axis=1)
 
 
 def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
@@ -110,10 +110,6 @@ def own(values: Array, codes: Array) -> Array:
     return values[np.arange(len(codes)), codes]
 
 
-def _one_hot(codes: Array, n_classes: int) -> Array:
-    return np.eye(n_classes)[codes]
-
-
 def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
     """Expected calibration error over bins of equal width (Guo et al. 2017, eq. 3)."""
     gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
@@ -167,8 +163,7 @@ def reliability_table(
     0     3         0.2   0.33
     1     1         0.6   1.00
     """
-    proba, codes = np.asarray(proba, float), np.asarray(codes)
-    _require_forecasts(proba, codes, bins)
+    proba, codes = _forecasts(proba, codes, bins)
     if code is not None and not 0 <= code < proba.shape[1]:
         raise ValueError(f"Expected code to be from 0 to {proba.shape[1] - 1}; got {code!r}")
     p, right = (proba.max(1), proba.argmax(1) == codes) if code is None else (proba[:, code], codes == code)
@@ -219,10 +214,9 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho and Jolliffe (2008), Two
     extra components in the Brier score decomposition.
     """
-    proba, codes = np.asarray(proba, float), np.asarray(codes)
-    _require_forecasts(proba, codes, bins)
+    proba, codes = _forecasts(proba, codes, bins)
     terms: dict[str, float] = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
-    for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
+    for p, true in zip(proba.T, np.eye(proba.shape[1])[codes].T, strict=True):
         _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
         forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n
         share, base = n / n.sum(), true.mean()
@@ -233,7 +227,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     return terms
 
 
-def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
+def _forecasts(proba: Any, codes: Any, bins: int) -> tuple[Array, Array]:
+    proba, codes = np.asarray(proba, float), np.asarray(codes)
     if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
         order = ": write the probabilities first" if (proba.ndim, codes.ndim) == (1, 2) else ""
         raise ValueError(
@@ -247,3 +242,4 @@ def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
     if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
         cure = "write pd.Categorical(y, clf.classes_).codes"
         raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()[:5]}: {cure}")
+    return proba, codes

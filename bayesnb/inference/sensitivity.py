@@ -5,7 +5,7 @@ See ``docs/how-to/how-much-the-prior-matters.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -141,37 +141,6 @@ class Factor:
         return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
 
 
-@dataclass(frozen=True, eq=False)
-class Product:
-    """A factor that is a product of factors, such as the zeros and the other values of a Hurdle."""
-
-    parts: tuple[Factor, ...]
-
-    def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        return sum(part.log_term(of_prior, of_likelihood) for part in self.parts)
-
-    def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
-        return sum(part.log_evidence(of_prior, of_likelihood) for part in self.parts)
-
-    @property
-    def most(self) -> float:
-        return min(part.most for part in self.parts)
-
-    @property
-    def flat(self) -> bool:
-        return all(part.flat for part in self.parts)
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """A factor whose prior has no powers, such as a mixture. ``term``, (row, class), is the log density of rows."""
-
-    term: Array
-
-    def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        return self.term
-
-
 def slope(f: Callable[[float], Any], step: float) -> Any:
     """The derivative of f(s) with respect to log2 s at s = 1."""
     # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
@@ -189,35 +158,38 @@ def changes(
     # unchanged by any power.
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
-    every = factors(posterior, data, rule, scaling)
-    shape = n_rows, len(posterior.labels)
-    log_joint = sum((np.broadcast_to(f.log_term(1.0, 1.0), shape) for f in every.values()), np.zeros(shape))
-    parts = {name: factor for name, factor in every.items() if not isinstance(factor, Fixed)}
+    every, fixed = factors(posterior, data, rule, scaling)
+    log_joint = np.zeros((n_rows, len(posterior.labels)))
+    for term in (*(factor.log_term(1.0, 1.0) for parts in every.values() for factor in parts), *fixed.values()):
+        log_joint += term
     p = np.exp(normalize(log_joint))
-    change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
-    for k, factor in enumerate(parts.values()):
+    change, evidence = np.zeros((2, len(every) + 1, *p.shape)), np.zeros((len(every) + 1, 2))
+    for k, parts in enumerate(every.values()):
         # The evidence is strongly curved near the largest power, so the step is small compared with the distance to it.
-        steps = min(STEP, 0.02 * np.log(factor.most)), STEP
+        steps = min(STEP, 0.02 * np.log(min(factor.most for factor in parts))), STEP
         for part, step in enumerate(steps):
 
-            def at[T](s: float, ask: Callable[[float, float], T], part: int = part) -> T:
-                return ask(1.0, s) if part else ask(s, 1.0)
+            def at(s: float, ask: Callable[..., Any], part: int = part, parts: Sequence[Factor] = parts) -> Any:
+                return sum(ask(factor, *((1.0, s) if part else (s, 1.0))) for factor in parts)
 
             # The mode may give a class probability 0 under every power, and ln 0 has no slope.
-            term = np.where(p > 0, slope(partial(at, ask=factor.log_term), step), 0.0)
+            term = np.where(p > 0, slope(partial(at, ask=Factor.log_term), step), 0.0)
             change[part, k] = p * (term - (p * term).sum(axis=1, keepdims=True))
-            evidence[k, part] = slope(partial(at, ask=factor.log_evidence), step)
+            evidence[k, part] = slope(partial(at, ask=Factor.log_evidence), step)
     change[:, -1], evidence[-1] = change[:, :-1].sum(axis=1), evidence[:-1].sum(axis=0)
-    flat = [factor.flat for factor in parts.values()]
-    table = pd.DataFrame(evidence, index=[*parts, ALL], columns=list(PARTS)).assign(flat=[*flat, all(flat)])
-    table.attrs["left_out"] = [name for name in every if name not in parts]
+    flat = [all(factor.flat for factor in parts) for parts in every.values()]
+    table = pd.DataFrame(evidence, index=[*every, ALL], columns=list(PARTS)).assign(flat=[*flat, all(flat)])
+    table.attrs["left_out"] = [*fixed]
     return change, table
 
 
 def factors(
     posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling
-) -> dict[Any, Factor | Product | Fixed]:
-    """The factors of the model by name: the class probabilities, then each feature."""
+) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
+    """The factors of the class probabilities and of each feature, by name; a Hurdle has two.
+
+    A feature whose prior has no powers, such as a mixture, has a log density of the rows, (row, class), instead.
+    """
 
     def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
         if type(prior) in FLAT:
@@ -227,17 +199,16 @@ def factors(
         each = [found(*own, seen) for own, seen in zip(family.each(prior, s), family.seen_by(x), strict=True)]
         return None if None in each else list(chain.from_iterable(each))
 
-    every = {CLASS: Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)}
+    every, fixed = {CLASS: [Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)]}, {}
     for name, family in posterior.model.features.items():
-        parts = found(family, posterior.prior[name], posterior.statistics.features[name], data[name])
-        if parts:
-            every[name] = parts[0] if len(parts) == 1 else Product(tuple(parts))
+        if parts := found(family, posterior.prior[name], posterior.statistics.features[name], data[name]):
+            every[name] = parts
         elif rule.plugs_in:
             theta = family.plug_in(posterior.features[name], rule.point)
-            every[name] = Fixed(family.log_likelihood(theta, data[name]))
+            fixed[name] = family.log_likelihood(theta, data[name])
         else:
-            every[name] = Fixed(family.log_predictive(posterior.features[name], data[name]))
-    return every
+            fixed[name] = family.log_predictive(posterior.features[name], data[name])
+    return every, fixed
 
 
 ROWS = 200

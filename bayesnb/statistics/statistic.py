@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -61,13 +60,8 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 def arrays_of(part: Any) -> dict[str, Any]:
     """The array fields of a data class, without cached values."""
-    values = {name: getattr(part, name) for name in _fields(type(part))}
+    values = {name: getattr(part, name) for name in part.__dataclass_fields__}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -197,8 +191,7 @@ class Statistic(ABC):
     def __sub__(self, other: Self) -> Self:
         return self + other * -1.0
 
-    def arrays(self) -> dict[str, Array]:
-        return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
+    arrays = arrays_of
 
     def contradiction(self) -> str:
         """The reason why no rows can have this statistic, or "" if rows can."""

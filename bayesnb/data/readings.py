@@ -786,12 +786,18 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only in case, spaces and Unicode form, by their common spelling."""
+def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Group texts that differ only in case, spaces and Unicode form, by their folded text."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
-    return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in found.values()}
+    return found
+
+
+def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The groups of :func:`by_spelling`, by their common spelling."""
+    groups = by_spelling(texts).values()
+    return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in groups}
 
 
 def _naturally(text: str) -> tuple[bool, str]:
@@ -826,10 +832,7 @@ ANSWERS = [
 
 
 def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
-    held: dict[str, list[str]] = {}
-    for text in sorted(counts):
-        held.setdefault(folded(text), []).append(text)
-    known = {*amounts.MARKS, *chain(*ANSWERS)}
+    held, known = by_spelling(counts), {*amounts.MARKS, *chain(*ANSWERS)}
     if not all(word in known or amounts.is_currency(word) for word in held):
         return {}  # N and NO are points of the compass beside SO.
     found = {}

@@ -62,9 +62,7 @@ class TrainingRows:
         warn_of_order(X, {"y": y, "sample_weight": sample_weight})
         table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
         target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
-        if len(target) != table.n_rows:
-            raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
-        weight = np.broadcast_to(1.0, len(target))  # It takes the memory of one number.
+        target, weight = target.of_rows(table.n_rows), np.broadcast_to(1.0, len(target))  # The memory of one number.
         if sample_weight is not None:
             from sklearn.utils.validation import _check_sample_weight
 

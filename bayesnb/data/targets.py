@@ -93,6 +93,12 @@ class Target:
     def complete(self) -> bool:
         return self.codes.min(initial=0) >= 0
 
+    def of_rows(self, n: int) -> Target:
+        """Return this object; ``ValueError`` unless there are ``n`` labels."""
+        if len(self) != n:
+            raise ValueError(f"X has {n} rows and y has {len(self)}")
+        return self
+
     def require_labels(self, why: str) -> None:
         if not self.complete:
             raise ValueError(

@@ -429,7 +429,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
     """Sentences about the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
-    groups = readings.spellings(texts).values() if len(texts) <= readings.MOST_SPELLED else ()
+    groups = readings.by_spelling(texts).values() if len(texts) <= readings.MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]
     y = Spelled("y, as with pd.Series(y).str.strip().str.lower()", IN_CLASS.command)
     said = "the classes {alike} differ only by case or blanks: correct them in {y}"

@@ -150,9 +150,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
     """The labels of ``n`` rows, none of which may be missing."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
-    target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
-    if len(target) != n:
-        raise ValueError(f"X has {n} rows and y has {len(target)}")
+    target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker).of_rows(n)
     if n == 0:
         raise ValueError("Expected at least one row to score; got a table of none")
     target.require_labels("a score needs the true class")

@@ -191,9 +191,7 @@ def is_report(path: str | Path) -> bool:
 
 def _learned_codes(clf: BayesianNB | Held, table: Table, y: Any) -> Array:
     model = clf.classifier_
-    target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
-    if len(target) != table.n_rows:
-        raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
+    target = read_target(y, Unlabelled.of(clf.unlabelled).marker).of_rows(table.n_rows)
     if not target.complete:
         raise ValueError(f"{int((~target.labelled).sum())} rows have no label: fit and report the labelled rows")
     codes = target.among(model.classes_)

@@ -163,12 +163,13 @@ def test_too_few_rows_rule_out_no_class():
 
 
 def test_a_p_value_of_one_minus_the_coverage_is_not_in_the_set():
-    counts = conformal.Counts(*(np.array([[v]]) for v in (0.0, 0.0, 9.0)))
-    assert counts.p_values()[0, 0] > 1 - 0.9  # by rounding alone
+    assert (0.0 + 1.0) / (9.0 + 1.0) > 1 - 0.9  # by rounding alone
     X = pd.DataFrame({"x": np.r_[np.zeros(5), np.ones(4)]})
     y = np.array([0] * 5 + [1] * 4)
     clf = BayesianNB({"x": Gaussian()}).fit(X, y)
-    found = nb.sets.conformal(clf, X, y, method="split").predict_set(pd.DataFrame({"x": [1.5]}), coverage=0.9)
+    found, new = nb.sets.conformal(clf, X, y, method="split"), pd.DataFrame({"x": [1.5]})
+    assert found.p_values(new)[0][0] == 0.1
+    found = found.predict_set(new, coverage=0.9)
     assert found.to_numpy().tolist() == [[False, True]]
 
 

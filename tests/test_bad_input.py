@@ -105,6 +105,12 @@ TABLES: dict[str, tuple[Any, Any, tuple]] = {
     "labels that are too few": (X, Y[:3], ("4 rows", "3")),
     "no labels": (X, None, ("requires y",)),
     "labels in two columns": (X, np.array([Y, Y]).T, ("1d array", "(4, 2)")),
+    "labels of two types in a list": (X, ["a", 1, "b", 1], ("'a'", "int", "1 in row 1", "one type")),
+    "labels of two types in a Series": (X, pd.Series(["a", 1, "b", 1]), ("'a'", "int", "1 in row 1", "one type")),
+    "labels of True and numbers": (X, [True, 2, 0, False], ("bool", "int", "one type")),
+    "labels that are lists": (X, [["a"], ["a", "b"], ["b"], ["a"]], ("['a'] of type list", "into text")),
+    "labels that are lists in a Series": (X, pd.Series([["a"], ["b"]] * 2), ("['a'] of type list", "into text")),
+    "labels that are dictionaries": (X, [{"a": 1}] * 4, ("{'a': 1} of type dict", "into text")),
     "continuous labels": (X, [0.1, 0.2, 0.3, 0.4], ("classif",)),
 }
 
@@ -168,7 +174,11 @@ COUNT, BIT = ("row 2", "needs a count", "use Gaussian()"), ("row 2", "0 or 1", "
 INFINITE = ("column 'v'", "infinite", "row 2", "missing value (NaN)")
 TEXT = ("column 'v'", "text", "'x'", "numbers are needed", "features={'v': Categorical()}")
 HOURS = pd.DataFrame({"v": [1, 2, 3, 4], "hours": [1.0, 2.0, 3.0, 4.0]})
+TRUTH = ("column 'v' holds both numbers and True or False", "give all cells one type", "features={'v': Categorical()}")
 CELLS: dict[str, tuple[Any, Any, tuple]] = {
+    "True among numbers": (Gaussian(), one(7, 7, True, 8), ("True in row 2", *TRUTH)),
+    "a number among truths": (Gaussian(), one(True, False, 7.5, True), ("7.5 in row 2", *TRUTH)),
+    "False among numbers and a gap": (Gaussian(), one(7, "NA", False, 8), ("False in row 2", *TRUTH)),
     "a negative count": (Poisson(), one(1, 0, -2, 3), ("column 'v'", "holds -2 ", "Poisson", *COUNT)),
     "a fraction": (Poisson(), one(1, 0, 2.5, 3), ("column 'v'", "holds 2.5 ", *COUNT)),
     "a small fraction": (Poisson(), one(1, 0, 1e-9, 3), ("column 'v'", "holds 1e-09 ", *COUNT)),

@@ -31,6 +31,13 @@ def test_a_table_that_is_read_in_parts_is_judged_as_a_whole():
         BayesianNB().fit(iter(parts), "play")
 
 
+@pytest.mark.parametrize("odd", [7, 2.5, True, np.inf], ids=str)
+def test_one_number_or_truth_among_many_levels_is_a_level_that_is_learned(odd):
+    with pytest.warns(IdentifierWarning, match="14 levels in 14 rows"):
+        clf = BayesianNB().fit(X.assign(day=[*DAYS[:13], odd]), Y)
+    assert odd in clf.tables()["day"]
+
+
 @pytest.mark.parametrize(
     ("X", "features"),
     [

@@ -145,19 +145,26 @@ class Column:
                 return np.full(len(self.values), np.nan)
             marks = {row for row, v in held if isinstance(v, str) and v.strip().lower() in amounts.GAPS}
             odd = [(row, v) for row, v in held if not (row in marks or amounts.is_float(v))]
+            said = "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}"
+            truths = [(row, v) for row, v in held if isinstance(v, bool | np.bool_)]
+            if truths and not odd:
+                said = "column {column!r} holds both numbers and True or False, such as {value!r} in row {row}"
+                odd = min(truths, [(row, v) for row, v in held if not isinstance(v, bool | np.bool_)], key=len)
             if marks and not odd:
                 x = np.full(len(self.values), np.nan)
                 x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
                 return x
             words = [(row, v) for row, v in odd if amounts.measured(str(v)) is None]
             row, example = (words or [each for each in odd if amounts.number_in(str(each[1]))] or odd or held)[0]
-            alone, number = all(v == example for _, v in odd), amounts.number_in(str(example))
+            alone = all(v == example for _, v in odd)
+            number = amounts.number_in(example) if isinstance(example, str) else ""
             write = f"write {number}" if number else to_mend(self.name, example, alone)
+            if not isinstance(example, str):
+                write = "give all cells one type"
             if len(units := {*amounts.units_of(str(v) for _, v in held)} - {""}) > 1:
                 write = f"convert all numbers to one unit (now {', '.join(sorted(units))})"
             raise RefusedError(
-                "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}: {write}, or fit the "
-                "model with {cure}",
+                said + ": {write}, or fit the model with {cure}",
                 column=self.name,
                 value=example,
                 row=row,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -230,8 +230,8 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
     y = as_objects(in_memory(y))
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
-    if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
-        # In an array of strings, NaN would become a class called "nan".
+    if isinstance(y, list | tuple) and (_mixed(y) or pd.isna(pd.Series(y, dtype=object)).any()):
+        # In an array of strings, NaN would become a class called "nan", and the number 1 a class called "1".
         y = np.array(y, object)
     if isinstance(y, pd.api.extensions.ExtensionArray | pd.Index):
         y = pd.Series(y)
@@ -254,12 +254,31 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         if text or (not isinstance(y.dtype, np.dtype) and y.dtype.kind in "biu"):
             codes, distinct = column.coded
             return Target.of(*without_unused(codes, array_of(distinct)), unlabelled, column.declared)
-        return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared, y.name)
+        return Target.of(*_coded(y.to_numpy()), unlabelled, column.declared, y.name)
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         from sklearn.utils import column_or_1d
 
         y = column_or_1d(y, warn=True)
-    return Target.of(*coded_array(y), unlabelled)
+    return Target.of(*_coded(y), unlabelled)
+
+
+def _coded(y: Array) -> tuple[Array, Array]:
+    """The code of each label, and the distinct labels; an error if a label is a list or another unhashable value."""
+    if y.dtype == object and any(kind.__hash__ is None for kind in {*map(type, y)}):
+        raise _no_class(next(label for label in y if type(label).__hash__ is None))
+    return coded_array(y)
+
+
+def _no_class(label: Any) -> ValueError:
+    return ValueError(
+        f"y holds {label!r} of type {type(label).__name__}, and a class is text or a number: turn the labels into "
+        "text, as [str(label) for label in y]"
+    )
+
+
+def _mixed(y: Sequence[Any]) -> bool:
+    """Whether labels differ in type, or are lists of different lengths."""
+    return len({*map(type, y)}) > 1 or len({len(each) for each in y if isinstance(each, list | tuple)}) > 1
 
 
 def array_of(labels: list[Any]) -> Array:
@@ -335,10 +354,7 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
                 f"y holds {what}, such as {other!r}, and {kind.__name__}, such as {distinct[k]!r} in row "
                 f"{int(np.flatnonzero(codes == k)[0])}: write all labels in one type, such as y.astype(str)"
             )
-        raise ValueError(
-            f"y holds {distinct[k]!r} of type {kind.__name__}, and a class is text or a number: turn the labels into "
-            "text, as [str(label) for label in y]"
-        )
+        raise _no_class(distinct[k])
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:

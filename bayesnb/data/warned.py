@@ -291,7 +291,11 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 if all(is_float(level) for level in levels if level not in odd):
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
-            elif several and (nearly := readings.nearly_recognised(levels)) and isinstance(nearly[0], readings.Date):
+            elif (
+                several
+                and (nearly := readings.nearly_recognised([*map(str, levels)]))
+                and isinstance(nearly[0], readings.Date)
+            ):
                 said = all_but(nearly[0].said, column, nearly[1])
                 yield Message("column {column!r}: {said}", column=column, said=said), NumbersAsLevelsWarning
             elif identifying and kind != "specified":

@@ -320,8 +320,8 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
         ({"explain": 1.5}, "0 or more; got 1.5"),
         ({"prob": 1.0}, "between 0 and 1"),
         ({"y": ["no"]}, "14 rows and y has 1"),
-        ({"y": ["no"] * 14}, "rows that were learned, unweighted: 5 of 'no', 9 of 'yes'; got 14 of 'no', 0 of 'yes'"),
-        ({"y": ["no", None] * 7}, "7 rows have no label"),
+        ({"y": ["no"] * 14}, "exactly the learned rows, 5 of 'no', 9 of 'yes'; got 14 of 'no', 0 of 'yes'"),
+        ({"y": ["no", None] * 7}, "missing in 7 of 14 rows"),
         ({"y": ["maybe"] * 14}, "'maybe' was never learned"),
     ],
 )

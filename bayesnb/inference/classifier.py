@@ -27,7 +27,11 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import RefusedError, Spelled, warn
+from bayesnb.wording import Message, RefusedError, Spelled, warn
+
+OTHER_ROWS = Message(
+    "to score a model on other rows, use {cure}", cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score")
+)
 
 HEAVIEST = 2.0**53
 """Largest weight of a row that can be left out; a larger weight plus a prior worth one row rounds to the weight."""
@@ -158,14 +162,17 @@ class Classifier(FittedModel):
             self.require_learned(labels.weights())
         return data, labels
 
-    def require_learned(self, weights: Array) -> None:
+    def require_learned(self, weights: Array, otherwise: str | Message = OTHER_ROWS) -> None:
         """Raise ``ValueError`` unless the learned rows have these class weights, (class,)."""
         if not np.allclose(weights, self.statistics.rows):
+            both = self.statistics.rows.tolist(), weights.tolist()
+            learned, given = (
+                ", ".join(f"{n:,.10g} of {label!r}" for label, n in zip(self.classes.tolist(), each, strict=True))
+                for each in both
+            )
             raise RefusedError(
-                "Expected exactly the learned rows, of weight {expected} in the classes; got {value}: to score a model "
-                "on other rows, use {cure}",
-                expected=self.statistics.rows.tolist(), value=weights.tolist(),
-                cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score"),
+                "Expected exactly the learned rows, {learned}; got {given}: {otherwise}",
+                learned=learned, given=given, otherwise=otherwise, expected=both[0], value=both[1],
             )  # fmt: skip
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:

@@ -315,12 +315,7 @@ def conformal(
     if method == "split":
         scores = nonconformity(classifier.believed.log_joint(data, len(labels)), labels.codes)
         return Conformal(classifier, method, by_class, labels, scores, {})
-    if not np.allclose(labels.weights(), classifier.statistics.rows):
-        raise ValueError(
-            f"Expected the rows that were learned, {classifier.statistics.rows.tolist()} of the classes "
-            f"{classifier.classes.tolist()}; got {labels.weights().tolist()}. For rows that were not learned, use "
-            'method="split"'
-        )
+    classifier.require_learned(labels.weights(), 'for rows that were not learned, use method="split"')
     # One copy of a row of weight above 1 is left out. This call also raises if the prior does not allow leave-one-out.
     once = Labels(labels.codes, np.ones(len(labels)), labels.n)
     scores = nonconformity(classifier.posterior.log_left_out(data, once, classifier.estimate), labels.codes)

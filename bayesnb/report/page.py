@@ -192,16 +192,10 @@ def is_report(path: str | Path) -> bool:
 def _learned_codes(clf: BayesianNB | Held, table: Table, y: Any) -> Array:
     model = clf.classifier_
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker).of_rows(table.n_rows)
-    if not target.complete:
-        raise ValueError(f"{int((~target.labelled).sum())} rows have no label: fit and report the labelled rows")
+    target.require_labels("a report is of rows with a label")
     codes = target.among(model.classes_)
     count = np.bincount(codes, minlength=len(model.classes_))
-    if not np.allclose(count, model.statistics.rows):
-        expected, got = (
-            ", ".join(f"{n:g} of {label!r}" for label, n in zip(model.classes_.tolist(), counts, strict=True))
-            for counts in (model.statistics.rows, count)
-        )
-        raise ValueError(f"Expected the rows that were learned, unweighted: {expected}; got {got}")
+    model.require_learned(count, "a report is of the rows of the fit, unweighted")
     return codes
 
 

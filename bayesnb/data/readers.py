@@ -21,7 +21,7 @@ from bayesnb.data import arrow, csv_reader, folders
 from bayesnb.data.amounts import FRACTIONS, GAPS, measured
 from bayesnb.data.csv_reader import CsvLayout, Format
 from bayesnb.data.decoding import Workspace
-from bayesnb.data.tables import Table, tables
+from bayesnb.data.tables import Table, require_shape, tables
 from bayesnb.progress import Progress
 
 KINDS = {
@@ -384,9 +384,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         ).remove_metadata()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: cannot be read as {kind} ({arrow.message_of(error)})") from error
-    if len(set(schema.names)) < len(schema.names):
-        twice = next(name for name in schema.names if schema.names.count(name) > 1)
-        raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
+    require_shape(schema.names)
     if kind == "parquet":
         # Parquet stores text as codes and a dictionary. Reading text in that form avoids a string object per row.
         text = {f.name for one in own for f in one if arrow.is_text(f.type)}

@@ -108,7 +108,7 @@ class Table:
     def of_frame(cls, frame: pd.DataFrame, min_rows: int = 0) -> Table:
         """Convert a data frame; columns of Arrow types are copied."""
         names, declared, source = tuple(frame.columns), [], frame
-        _require_shape(names, len(frame), min_rows)
+        require_shape(names, len(frame), min_rows)
         for k, dtype in enumerate(frame.dtypes):
             if isinstance(dtype, pd.CategoricalDtype):
                 declared.append(names[k])
@@ -125,7 +125,7 @@ class Table:
         """
         from pyarrow import types
 
-        _require_shape(batch.schema.names, batch.num_rows, min_rows)
+        require_shape(batch.schema.names, batch.num_rows, min_rows)
         declared = frozenset(
             f.name for f in batch.schema if is_ordered(f.type) or (declares and types.is_dictionary(f.type))
         )
@@ -256,7 +256,7 @@ def _has_text(X: Any) -> bool:
 
 
 def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    _require_shape(columns)
+    require_shape(columns)
     for name, values in columns.items():
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise ValueError(
@@ -284,7 +284,8 @@ def _cells(values: Any) -> Any:
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _require_shape(names: Iterable[Any], n_rows: int = 0, least: int = 0) -> None:
+def require_shape(names: Iterable[Any], n_rows: int = 0, least: int = 0) -> None:
+    """Raise ``ValueError`` for two columns of one name, a column without a name, or fewer than ``least`` rows."""
     if n_rows < least:
         raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of {least} is required.")
     names = list(names)

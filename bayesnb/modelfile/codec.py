@@ -188,15 +188,18 @@ class _Decoder:
             raise ValueError(f"it has no array {name!r}, or uses it twice")
         return self.arrays.pop(name)
 
+    def _take(self, memory: int) -> None:
+        self.left -= memory
+        if self.left < 0:
+            raise ValueError("arrays that claim more memory than a file of this size may take")
+
     def with_zeros(self, values: Array, at: Array, shape: list[int]) -> Array:
         whole = all(type(n) is int and n >= 0 for n in shape) and at.dtype.kind in "iu" and at.shape == values.shape
         size = math.prod(shape) if whole else 0
         inside = not len(at) or (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())
         if not whole or values.ndim != 1 or not inside:
             raise ValueError(f"not an array of this format: {len(values)} numbers at {len(at)} positions of {shape}")
-        self.left -= values.itemsize * size
-        if self.left < 0:
-            raise ValueError("arrays that claim more memory than a file of this size may take")
+        self._take(values.itemsize * size)
         found = np.zeros(size, values.dtype)
         found[at] = values
         return found.reshape(shape)
@@ -206,9 +209,7 @@ class _Decoder:
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
-        self.left -= kind.itemsize * len(cells)
-        if self.left < 0:
-            raise ValueError("arrays that claim more memory than a file of this size may take")
+        self._take(kind.itemsize * len(cells))
         found = np.empty(len(cells), kind)
         for k, cell in enumerate(cells):
             found[k] = self.value(cell)

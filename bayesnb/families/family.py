@@ -201,6 +201,13 @@ class Family[P: Belief, S: Statistic](ABC):
         """Leave-one-out log predictives if each row affects the priors of all classes, otherwise ``None``."""
         return None
 
+    def constant(self, s: S) -> Array:
+        """Positions of columns with one value in all rows, if the prior of each class counts the rows of all classes.
+
+        The predictive of such a column is the same in every class, also if a row is left out.
+        """
+        return np.zeros(0, np.intp)
+
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
         """Draw one x for each θ, (row, ...); ``s`` holds quantities that are not drawn, such as row lengths."""

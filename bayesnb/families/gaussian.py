@@ -144,13 +144,19 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior of each class and column; in a constant column, the rows of other classes add pseudo-counts."""
-        full = super().priors(s, labels)
-        left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
-        if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.
+        full, constant = super().priors(s, labels), self.constant(s)
+        if not len(constant):
             return full
         # Otherwise, a constant column favours the largest class, which has the most evidence for a small variance.
-        others = np.where(s.of_columns()[2] == 0, s.n.sum(0) - s.n, 0.0)
+        others = np.zeros_like(s.n)
+        others[:, constant] = (s.n.sum(0) - s.n)[:, constant]
         return replace(full, kappa=full.kappa + others, a=full.a + others / 2)
+
+    def constant(self, s: Moments) -> Array:
+        left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
+        if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.
+            return np.zeros(0, np.intp)
+        return np.flatnonzero(s.of_columns()[2] == 0)
 
     def taught(self, s: Moments) -> Added:
         # A constant column would shift the learned prior of all columns towards tiny variances.

@@ -97,12 +97,15 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> intervals.RoundedNormal:
         """The prior of each class and column; for constant columns, see ``Gaussian``."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
-        left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
-        one_value = ((s.counts.sum(0) > 0).sum(-1) == 1)[:, None]
-        if not left_open or not one_value.any():
-            return full
         (value, count), _ = self.added(s)
-        return full.plus(value, np.where(one_value, count.sum(0) - count, 0.0))
+        others = np.zeros_like(count)
+        constant = self.constant(s)
+        others[:, constant] = (count.sum(0) - count)[:, constant]
+        return full.plus(value, others) if len(constant) else full
+
+    def constant(self, s: CategoryCounts) -> Array:
+        left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
+        return np.flatnonzero(left_open & ((s.counts.sum(0) > 0).sum(-1) == 1))
 
     def learned(self, s: CategoryCounts) -> str:
         return Gaussian(self.prior).learned(self._moments(s))

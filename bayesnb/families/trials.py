@@ -95,10 +95,14 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
             return full
         # With its own rows, each class then counts all rows, (N + 1) / (N + 2); (n + 1) / (n + 2) of its n rows would
         # favour the larger class.
-        zeros = s.n - s.ones
-        one_value = ~(s.ones.any(0) & zeros.any(0))
-        others = (np.where(one_value, own.sum(0) - own, 0.0) for own in (s.ones, zeros))
+        others = (np.zeros_like(s.ones), np.zeros_like(s.ones))
+        constant = self.constant(s)
+        for added, own in zip(others, (s.ones, s.n - s.ones), strict=True):
+            added[:, constant] = (own.sum(0) - own)[:, constant]
         return full.plus(*others)
+
+    def constant(self, s: BinaryCounts) -> Array:
+        return np.flatnonzero(self.inferred & ~(s.ones.any(0) & (s.n - s.ones).any(0)))
 
     def added(self, s: BinaryCounts) -> Added:
         d = s.ones, s.n - s.ones

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.chains import Convergence
+from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
@@ -594,9 +595,17 @@ class Posterior:
 
         def left_out(family: Family, believed: Prior, x: Any, s: Statistic) -> tuple[Array, Array | float]:
             whole = None if point else family.shared_left_out(believed, s, x, labels)
-            if whole is None:
-                return family.log_left_out(believed, x, labels, point), 0.0
-            return whole[codes], whole - family.log_predictive(believed, x)
+            if whole is not None:
+                return whole[codes], whole - family.log_predictive(believed, x)
+            gain: Array | float = 0.0
+            if len(columns := family.constant(s)):
+                part, held = family.gathered([(family, k) for k in columns]), believed.columns(columns)
+                cells = columns_of(x, columns)
+                full = (
+                    part.log_likelihood(part.plug_in(held, point), cells) if point else part.log_predictive(held, cells)
+                )
+                gain = part.log_left_out(held, cells, labels, point)[:, None] - full
+            return family.log_left_out(believed, x, labels, point), gain
 
         given = data, self.statistics.features
         for _, (of_class, gain) in stacks.each(self._stacks, len(labels), left_out, self.statistics.about, *given):

@@ -49,8 +49,9 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The leave-one-out log predictive of each column for learned rows, (row, class, term).
 
-    Leaving out a row changes only the predictive of the row's class. A prior that was scaled to the data is not
-    rescaled. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    Leaving out a row changes only the predictive of the row's class, except in a constant column, which every class
+    predicts alike. A prior that was scaled to the data is not rescaled. ``sampled`` is the result of
+    :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -65,7 +66,13 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
         s = posterior.statistics.features[piece.feature]
         return piece.family.left_out_of_all(piece.believed, s, x, labels)
 
-    return _of_columns(posterior, data, len(labels), own, labels)
+    found = _of_columns(posterior, data, len(labels), own, labels)
+    families, seen = posterior.model.features, posterior.statistics.features
+    constant = {name: {*family.constant(seen[name]).tolist()} for name, family in families.items()}
+    for k, piece in enumerate(posterior.pieces):
+        if piece.column in constant[piece.feature]:
+            found[:, :, k] = found[np.arange(len(labels)), labels.codes, k][:, None]
+    return found
 
 
 def _of_columns(

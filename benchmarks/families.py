@@ -1,6 +1,10 @@
 """How long every family takes beside Gaussian, and beside the line of numpy or scipy that a user would write instead.
 
     uv run --group dev python -m benchmarks.families [--rows N] [--families WORD ...] [--budget SECONDS]
+    uv run --group dev python -m benchmarks.families --beside DIR --families ", fit" ", predict" ", loo"
+    uv run --group dev python -m benchmarks.families --beside DIR --families ", interval" --rows 2000
+
+The latter two print ratios to the checkout in DIR, whose lines are named as "Poisson, fit".
 
 The tables have 20 columns and 3 classes; intervals are asked of a tenth of the rows. A cell holds the median seconds of
 some runs, after one that warms up. "× G" is that time over Gaussian's of the same verb: 3 is three times as slow.
@@ -16,6 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -26,9 +31,11 @@ from scipy.special import gammaln
 
 import bayesnb as nb
 import bayesnb.kernels.compiled  # Loaded before the first line, which would pay for all others.
+from benchmarks.beside import compare, take_turns
 from benchmarks.peers import seconds
 
 CLASSES = 3
+VERBS = "fit", "predict", "loo", "interval"
 
 
 def cases(n: int) -> Iterator[tuple[str, Any, Any, np.ndarray, Callable[[Any, int], Any]]]:
@@ -131,14 +138,32 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--families", nargs="*", metavar="WORD", default=[""], help="lines whose name has one of them")
     parser.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="what one run may take")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--beside", type=Path, metavar="DIR", help="a checkout to compare this one with")
+    parser.add_argument("--turns", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args(args)
     if chosen.rows < 1_000:
         parser.error(f"--rows is {chosen.rows}, too few to estimate from a 200th of them; give 1000 or more")
+
+    def asked(name: str) -> bool:
+        return any(word.lower() in name.lower() for word in chosen.families)
+
+    if chosen.beside:
+        own = ["--rows", str(chosen.rows), "--families", *chosen.families]
+        compare("families", own, chosen.beside, chosen.repeats)
+        return
+    if chosen.turns:
+        each = (
+            (f"{name}, {verb}", work)
+            for name, *case in cases(chosen.rows)
+            for verb, work in zip(VERBS, works(*case), strict=False)
+        )
+        take_turns((line, work) for line, work in each if asked(line))
+        return
     heads = "family | fit, s | × G | predict, s | × G | × line | loo, s | × G | interval, s | × G"
     sys.stdout.write(f"| {heads} |\n{'|---' * 10}|\n")
     gaussian: list[float] = []
     for name, *case in cases(chosen.rows):
-        if gaussian and not any(word.lower() in name.lower() for word in chosen.families):
+        if gaussian and not asked(name):
             continue
         *verbs, (_, line) = measure(*case, chosen.budget, chosen.repeats)
         gaussian = gaussian or [own for _, own in verbs]

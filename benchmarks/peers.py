@@ -1,6 +1,7 @@
 """How long the closed form takes beside scikit-learn, and beside one read of the same bytes.
 
     uv run --group dev python -m benchmarks.peers [--quick] [--json FILE] [--only WORD]
+    uv run --group dev python -m benchmarks.peers [--quick] [--only WORD] --beside DIR     ratios to the checkout in DIR
 
 Ours and the peer take turns in one process, after a warm-up of each; a line holds the medians. The ratio is the
 peer's time over ours, and stands beside the one to reach. "Reads" is our time over that of one ``numpy.sum`` of the
@@ -38,6 +39,7 @@ from sklearn.preprocessing import OrdinalEncoder
 import bayesnb as nb
 from bayesnb import BayesianNB, Bernoulli, Categorical, Multinomial
 from bayesnb.families import MultivariateGaussian, PolyaTree
+from benchmarks.beside import compare, take_turns
 
 REST = 0.15
 """Seconds before each run: for a tenth of one a matrix library's threads stay awake after a product."""
@@ -348,12 +350,20 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--only", default="", metavar="WORD", help="lines whose name has it")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--beside", type=Path, metavar="DIR", help="a checkout to compare this one with")
+    parser.add_argument("--turns", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args(args)
+    if chosen.beside:
+        compare("peers", [*["--quick"] * chosen.quick, "--only", chosen.only], chosen.beside, chosen.repeats)
+        return
+    asked = (work for work in works(chosen.quick) if chosen.only.lower() in work.name.lower())
+    if chosen.turns:
+        take_turns((work.name, work.ours) for work in asked)
+        return
     found = []
-    for work in works(chosen.quick):
-        if chosen.only.lower() in work.name.lower():
-            found.append(measure(work, chosen.repeats))
-            sys.stderr.write(f"{found[-1]['work']}: {found[-1]['ratio']:.2f}\n")
+    for work in asked:
+        found.append(measure(work, chosen.repeats))
+        sys.stderr.write(f"{found[-1]['work']}: {found[-1]['ratio']:.2f}\n")
     if not chosen.quick and chosen.only.lower() in "conjugate draws beside nuts":
         found.append(beside_nuts())
     table = pd.DataFrame(found)

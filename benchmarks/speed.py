@@ -4,18 +4,15 @@
     uv run --group dev python -m benchmarks.speed --beside DIR     ratios to the checkout in DIR (less is quicker)
     uv run --group dev python -m benchmarks.speed --write          write the ratios and the commit into README.md
 
-Both sides take turns in one process, and the least time of several turns counts. Processor time is hardly changed by
+Both sides take turns, and the least time of several turns counts. Processor time is hardly changed by
 other work on the machine. It counts all threads, so a second core is no advantage.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import bayesnb as nb
+from benchmarks.beside import compare, spent, take_turns
 
 ROWS, TURNS, REQUESTS = 100_000, 5, 50
 
@@ -100,34 +98,12 @@ def works() -> Iterator[Pair]:
     yield "bayesnb --help", process("-m", "bayesnb", "--help"), process("-c", "import sklearn.naive_bayes")
 
 
-def spent(call: Callable[[], Any]) -> float:
-    """Processor seconds of a call."""
-    before, children = time.process_time(), os.times()
-    call()
-    after = os.times()
-    below = after.children_user + after.children_system - children.children_user - children.children_system
-    return time.process_time() - before + below
-
-
-def measured(peers: bool) -> Iterator[tuple[str, float, float]]:
-    """Yield each work with the least seconds of ours and of the peer's; NaN without ``peers``."""
+def measured() -> Iterator[tuple[str, float, float]]:
+    """Yield each work with the least seconds of ours and of the peer's."""
     for name, ours, peer in works():
         ours()
-        turns = [(spent(ours), spent(peer) if peers else np.nan) for _ in range(TURNS)]
+        turns = [(spent(ours), spent(peer)) for _ in range(TURNS)]
         yield name, *np.min(turns, axis=0)
-
-
-def elsewhere(folder: Path) -> dict[str, float]:
-    """Seconds of each work by the package in a folder, run by this Python."""
-    run = subprocess.run(
-        [sys.executable, __file__, "--json"],
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-    )
-    if run.returncode:
-        raise SystemExit(f"the package in {folder} could not be measured:\n{run.stderr}")
-    return json.loads(run.stdout)
 
 
 def commit() -> str:
@@ -144,23 +120,21 @@ def written(page: str, ratios: dict[str, float]) -> str:
     return before + "\n".join([BEGIN, "", *table, "", END]) + rest.partition(END)[2]
 
 
-def main() -> None:
+def main(args: list[str] | None = None) -> None:
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beside", type=Path, metavar="DIR", help="a checkout to compare this one with")
     parser.add_argument("--write", action="store_true", help="write the ratios into benchmarks/README.md")
-    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    parser.add_argument("--turns", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(args)
     warnings.simplefilter("ignore")
-    if options.json:
-        print(json.dumps({name: ours for name, ours, _ in measured(peers=False)}))
-    elif options.beside:
-        here, there, again = map(elsewhere, (PAGE.parents[1], options.beside, PAGE.parents[1]))
-        for name in (name for name in here if name in there):
-            print(f"{name:32} {min(here[name], again[name]) / there[name]:6.2f} times as long")
+    if options.beside:
+        compare("speed", [], options.beside, TURNS)
+    elif options.turns:
+        take_turns((name, ours) for name, ours, _ in works())
     else:
         ratios = {}
-        for name, ours, peer in measured(peers=True):
+        for name, ours, peer in measured():
             ratios[name] = peer / ours
             print(f"{name:32} {ratios[name]:6.2f} times as quick as scikit-learn ({1e3 * ours:.2f} ms)", flush=True)
         if options.write:

@@ -1,5 +1,8 @@
 """The program that measures the quick paths writes its figures, with their commit, where the page has room for them."""
 
+import io
+
+from benchmarks.beside import take_turns
 from benchmarks.speed import BEGIN, END, PAGE, commit, written
 
 
@@ -18,3 +21,15 @@ def test_the_page_of_the_benchmarks_has_room_for_the_figures():
     before, _, rest = PAGE.read_text().partition(BEGIN)
     assert before
     assert END in rest
+
+
+def test_a_line_of_a_benchmark_is_run_once_for_each_turn(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("run\nrun\n\n\n"))
+    ran = []
+    take_turns([("fit", lambda: ran.append("fit")), ("predict", lambda: ran.append("predict"))])
+    # A first run warms up.
+    assert ran == ["fit"] * 3 + ["predict"]
+    name, first, second, last, end = capsys.readouterr().out.split("\n")[:5]
+    assert (name, last, end) == ("fit", "predict", "")
+    assert float(first) >= 0
+    assert float(second) >= 0

@@ -40,17 +40,25 @@ CELLS = 10**7
 """Largest number of cells that all draws read together; larger tables get fewer draws."""
 
 
+QUICK, MOST_CHAINS = 10**6, 16
+"""A small table gets more than four chains, which together read this number of cells, in little more time."""
+
+
 MOST_ROWS = 5 * 10**6
 """Largest number of rows for which right labels are drawn; a row of weight 2 counts as two."""
 
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The probability that each label is wrong, and the mean and standard deviation of the number of wrong labels."""
+    """The probability that each label is wrong, and the mean and standard deviation of the number of wrong labels.
+
+    ``mcse`` is the largest Monte Carlo standard error of a probability: 0 without draws, NaN for one chain.
+    """
 
     each: Array
     expected: float
     sd: float
+    mcse: float = 0.0
 
 
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
@@ -80,14 +88,17 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     part = np.ones(len(row))
     part[np.cumsum(copies) - 1] = labels.weight - (copies - 1)
     seen = Labels(labels.codes[row], part, labels.n)
-    draws = int(np.clip(CELLS // max(1, len(row) * len(data)), FEWEST, DRAWS))
-    chains = 4 if draws == DRAWS else 1
+    cells = max(1, len(row) * len(data))
+    draws = int(np.clip(CELLS // cells, FEWEST, DRAWS))
+    chains, length = (4, draws // 4) if draws == DRAWS else (1, draws)
+    chains = int(np.clip(QUICK // (cells * length), chains, MOST_CHAINS))
     rng = np.random.default_rng(random_seed)
-    drawn = gibbs.sample(before, part_of(data, row), len(row), draws // chains, chains, rng, TUNE, seen=seen)
-    wrong = 1 - drawn.proba.mean(0)[np.arange(len(row)), seen.codes]
+    drawn = gibbs.sample(before, part_of(data, row), len(row), length, chains, rng, TUNE, seen=seen)
+    wrong = 1 - drawn.proba[:, np.arange(len(row)), seen.codes]
     number = (drawn.labels != seen.codes) @ part
-    each = np.bincount(row, np.clip(wrong, 0.0, 1.0), len(labels)) / copies
-    return WrongLabels(each, float(labels.weight @ each), float(number.std()))
+    each = np.bincount(row, np.clip(wrong.mean(0), 0.0, 1.0), len(labels)) / copies
+    mcse = wrong.std(0, ddof=1).max() / np.sqrt(chains) if chains > 1 else np.nan
+    return WrongLabels(each, float(labels.weight @ each), float(number.std()), float(mcse))
 
 
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
@@ -204,8 +215,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
         the probability that the label is wrong.
 
         ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row
-        of weight 2 counts as two rows. If the expected number is only a rough estimate, ``attrs["note"]`` gives the
-        reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
+        of weight 2 counts as two rows. ``attrs["mcse"]`` is the largest Monte Carlo standard error of ``wrong``, and
+        NaN for a table so large that only one chain is drawn. If the expected number is only a rough estimate,
+        ``attrs["note"]`` gives the reason, and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -248,7 +260,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
         "wrong": found.each,
     }
     frame = pd.DataFrame(columns, index=index_of(X)).iloc[np.argsort(log_own, kind="stable")]
-    frame.attrs |= {"expected": found.expected, "sd": np.nan if note else found.sd} | ({"note": note} if note else {})
+    frame.attrs |= {"expected": found.expected, "sd": np.nan if note else found.sd, "mcse": found.mcse}
+    frame.attrs |= {"note": note} if note else {}
     frame.attrs["says"] = sentence(found.expected, found.sd, len(frame), note)
     return frame
 

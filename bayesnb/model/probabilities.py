@@ -68,18 +68,18 @@ def normalize(log_joint: Array, log: bool = True) -> Array:
         # Transposed, because numpy is slow at many short rows.
         below = np.array(rows[cut].T, order="C")
         top = below.max(axis=0)
-        if np.isneginf(top).any():
+        if (top == -np.inf).any():
             impossible = np.isneginf(log_joint).all(axis=-1)
             raise ImpossibleRowError(np.unique(np.argwhere(impossible)[:, -1] if impossible.ndim else [0]))
         below -= top
-        powers = np.exp(below)
         if log:
-            tops = below == 0
+            powers, tops = np.exp(below), below == 0
             powers[tops] = 0.0
             below -= np.log1p(powers.sum(axis=0) + (tops.sum(axis=0) - 1.0))
+            found[:] = below.T
         else:
-            np.divide(powers, powers.sum(axis=0), out=below)
-        found[:] = below.T
+            np.exp(below, out=below)
+            np.divide(below, below.sum(axis=0), out=found.T)
 
     parts = slices(len(rows), max(1, NEAR // max(1, rows.shape[1])))
     return written(np.empty(rows.shape), part, parts).reshape(log_joint.shape)

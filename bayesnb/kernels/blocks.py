@@ -93,7 +93,10 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 def either(loop: Loop, in_numpy: Callable, cells: float, *arguments: Any) -> None:
     """Run a compiled loop or its bit-identical numpy form, whichever is probably faster."""
-    (loop if worthwhile(cells) or _types(arguments) in loop.known else in_numpy)(*arguments)
+    if worthwhile(cells):
+        loop(*arguments)
+    else:
+        (loop.machine if _types(arguments) in loop.known else in_numpy)(*arguments)
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:

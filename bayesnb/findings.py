@@ -62,7 +62,8 @@ SCALES = [
 ]
 """Ordered answers from the lowest to the highest; alternatives for the same answer are listed together."""
 
-TELLS_ALL = "tells the class exactly: leave it out if it is not known when a class is to be predicted"
+UNLESS_KNOWN = "leave it out if it is not known when a class is to be predicted"
+TELLS_ALL = f"tells the class exactly: {UNLESS_KNOWN}"
 
 
 @dataclass(frozen=True)
@@ -250,8 +251,9 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Report what deserves attention in the columns of a table before a model is fitted, and what to do.
 
     Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
-    skewed amounts, counts, and columns that determine the class exactly. Findings also include differences and ratios
-    of two columns that help to predict the class. At most 50,000 randomly chosen rows are examined.
+    skewed amounts, counts, and columns that by themselves, or by their gaps, predict the class of nearly every row.
+    Findings also include differences and ratios of two columns that help to predict the class. At most 50,000 randomly
+    chosen rows are examined.
 
     Parameters
     ----------
@@ -332,15 +334,17 @@ def examine(
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += [*_target(frame[target].dropna()), *copies_in(whole, target)]
-        without_use = {remark.column for remark in found if remark.drop}
+        # Dates and other columns that become several features are not in ``frame``.
+        gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
+        without_use = {remark.column for remark in (*found, *gaps) if remark.drop}
+        found += _telling(frame.drop(columns=without_use & {*frame.columns}), target)
+        without_use |= {remark.column for remark in found if remark.drop}
         read = {name: frame[name] for name in frame if types.is_numeric_dtype(frame[name].dtype)}
         read = {name: cells for name, cells in read.items() if name != target and name not in without_use}
         dates = {name: date for name, date in dates.items() if name not in without_use}
         found += _nearly_same(read | {name: days for name, (days, _) in dates.items()})
         numbers = {name: cells for name, cells in read.items() if types.is_numeric_dtype(whole[name].dtype)}
         found += _derived(numbers, dates, frame[target])
-        # Dates and other columns that become several features are not in ``frame``.
-        gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
         trees = {name for name in dates if days_of(name) in {remark.column for remark in found}}
         gaps = [r.about(days_of(r.column)) if r.column in trees and not r.drop else r for r in gaps]
         # A column with one value may still be informative, because of which of its cells are missing.
@@ -1078,16 +1082,48 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             share = gone / n
             if set(share) == {0.0, 1.0}:
                 only = ", ".join(_short(label) for label in share.index[share == 1.0])
-                said = f"missing exactly in the rows of class {only}: leave it out if it is not known beforehand"
-                yield Remark(name, said, True, True)
+                yield Remark(name, f"missing exactly in the rows of class {only}: {UNLESS_KNOWN}", True, True)
                 continue
-            yield Remark.of_family(
-                name, "Missing",
-                "missing in {low} of the rows of class {one} and {high} of class {other}: if cells will be missing for "
-                "the same reasons when a class is to be predicted, {cure}",
-                low=_percent(share.min()), one=_short(share.idxmin()),
-                high=_percent(share.max()), other=_short(share.idxmax()),
-            )  # fmt: skip
+            said = f"missing in {_percent(share.min())} of the rows of class {_short(share.idxmin())} and "
+            said += f"{_percent(share.max())} of class {_short(share.idxmax())}"
+            if share.min() <= NEARLY_NONE and share.max() >= 1 - NEARLY_NONE:
+                yield Remark(name, f"{said}, so its gaps nearly tell the class: {UNLESS_KNOWN}", True, True)
+                continue
+            text = "{shares}: if cells will be missing for the same reasons when a class is to be predicted, {cure}"
+            yield Remark.of_family(name, "Missing", text, shares=said)
+
+
+NEARLY_NONE = 0.02
+"""Largest share of exceptions in columns that nearly tell the class."""
+
+
+def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Columns that predict the class of all rows, or of nearly all, by themselves."""
+    rows = frame[frame[target].notna()]
+    if (labels := few_classes(rows[target])) is None or (rare := len(rows) - labels.weights().max()) < FEWEST_RARE:
+        return
+    for name in rows.columns:
+        codes, values = pd.factorize(rows[name], sort=(numbers := types.is_numeric_dtype(rows[name])))
+        in_order = numbers and len(values) > MANY_LEVELS
+        if name == target or len(values) < 2 or (len(rows) < 10 * len(values) and not in_order):
+            continue
+        counts = np.zeros((len(values) + 1, labels.n), int)  # The last row, of code -1, counts missing cells.
+        np.add.at(counts, (codes, labels.codes), 1)
+        wrong = len(rows) - counts.max(axis=1).sum()
+        if in_order:
+            # Numbers tell the class by intervals: between k classes are k - 1 ends. An error makes two more.
+            ends = np.count_nonzero(np.diff(counts[:-1].argmax(axis=1)))
+            wrong += max(ends - labels.n + 2, 0) // 2
+        if wrong == 0 and not in_order:
+            yield Remark(name, TELLS_ALL, True, True)
+        elif wrong <= NEARLY_NONE * rare:
+            but = f"all but {wrong:,} of {len(rows):,} rows" if wrong else "all rows"
+            said = "predicts the class by itself in {but}: if it is not known when a class is to be predicted, {leave}"
+            yield Remark(name, Message(said, but=but, leave=Cure("drop", column=name)), True)
+
+
+FEWEST_RARE = 20
+"""Fewest rows outside the commonest class in a test whether a column tells the class."""
 
 
 MOST_ROWS = 5_000

@@ -435,7 +435,7 @@ def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_
         "weeds": rng.geometric(np.where(y == "a", 0.1, 0.2)) - 1,
         "score": np.clip(rng.normal(np.where(y == "a", 3, 6), 1.7).round(), 0, 9),
         "noise": rng.integers(0, 10, 600),
-        "code": np.where(y == "a", rng.choice([1, 3], 600), rng.choice([2, 4], 600)),
+        "code": np.where((y == "a") == (np.arange(600) % 20 > 0), rng.choice([1, 3], 600), rng.choice([2, 4], 600)),
         "amount": rng.geometric(np.where(y == "a", 0.01, 0.02)) + 250,  # An amount of money is no count.
     })  # fmt: skip
     found = nb.inspect(table, y)
@@ -907,3 +907,42 @@ def test_the_one_negative_number_of_a_column_may_mean_missing_and_the_other_cell
     degrees = pd.DataFrame({"degrees": np.r_[-1, -1, rng.integers(0, 30, 598)]})
     assert "means missing" not in str(nb.inspect(degrees, y))
     assert "means missing" not in str(nb.inspect(pd.DataFrame({"x": rng.normal(2, 1, 600)}), y))
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_columns_that_by_themselves_predict_the_class_of_nearly_every_row_are_asked_about(wrong):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["ill", "well", "healed"], 800, p=[0.2, 0.6, 0.2])
+    finer = {"ill": ["A41", "J18"], "well": ["Z00"], "healed": ["Z86", "Z87", "Z88"]}
+    diagnosis = np.array([rng.choice(finer[label]) for label in y])
+    score = rng.normal(0, 1, 800) + np.select([y == "ill", y == "well"], [-10, 0], 10)
+    refund = np.where(y == "ill", rng.lognormal(3, 1, 800), np.nan)
+    for column, other in ((diagnosis, "Z00"), (score, 0.0), (refund, np.nan)):
+        column[np.flatnonzero(y == "ill")[:wrong]] = other
+    honest = rng.normal(0, 1, 800) + 2 * (y == "ill")
+    X = pd.DataFrame({"diagnosis": diagnosis, "score": score, "refund": refund, "honest": honest})
+    X["gappy"] = np.where(rng.random(800) < np.where(y == "ill", 0.8, 0.2), np.nan, honest)
+    found = nb.inspect(X, y)
+    serious = found.table.query("serious").set_index("column")["finding"]
+    assert {*serious.index} == {"diagnosis", "score", "refund"}
+    assert serious.str.contains("not known when a class is to be predicted").all()
+    assert found.drop == ["diagnosis", "refund"][wrong:]
+    assert {*found.features} == {"gappy"}
+    if wrong:
+        assert "in all but 1 of 800 rows" in serious["diagnosis"]
+    # In another order of rows, and in another unit, the findings are the same.
+    again = nb.inspect(X.assign(score=1000 * X["score"])[::-1], y[::-1])
+    assert sorted(map(str, again.table["finding"])) == sorted(map(str, found.table["finding"]))
+
+
+def test_honest_columns_do_not_tell_the_class():
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        n, k = int(rng.choice([60, 300, 2000])), int(rng.integers(2, 5))
+        y = rng.choice(k, n, p=rng.dirichlet(np.full(k, 2.0)))
+        levels = {f"of {m}": rng.dirichlet(np.full(m, 1.0), k) for m in (2, 5, 20)}
+        X = pd.DataFrame({name: [f"L{rng.choice(len(q[c]), p=q[c])}" for c in y] for name, q in levels.items()})
+        X["near"], X["count"] = rng.normal(y), rng.poisson(1 + y)
+        X["gappy"] = np.where(rng.random(n) < 0.1 + 0.2 * y, np.nan, rng.normal(size=n))
+        assert "when a class is to be predicted, leave" not in (said := str(nb.inspect(X, y)))
+        assert "tell" not in said

@@ -165,15 +165,10 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     # and (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln
     # π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
     posterior, dependence = believed.posterior, believed.require_exponents()
-    if dependence.spec.by == "class":
+    if dependence.spec.by == "class" or dependence.exponents.average:
+        where = "for an average of models" if dependence.exponents.average else "where classes have their own exponents"
         raise ValueError(
-            "the moments of the log-odds have no closed form where classes have exponents of their own; use "
-            "predict_interval or sample_proba, which draw"
-        )
-    if dependence.exponents.average:
-        raise ValueError(
-            "the moments of the log-odds have no closed form for an average of models; use predict_interval or "
-            "sample_proba, which draw"
+            f"the moments of the log-odds have no closed form {where}; use predict_interval or sample_proba, which draw"
         )
     posterior.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     n_classes, (mean, covariance) = len(posterior.labels), dependence.exponents.moments()

@@ -21,7 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learned, learning, prior_model
-from bayesnb.data.rows import named_columns
+from bayesnb.data.rows import given_beside
 from bayesnb.data.specifications import BestFamily, ByType, EstimatorParameters, Missing, made
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
@@ -598,7 +598,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> round(BayesianNB().fit(X, y).score(X, y), 3)
         0.929
         """
-        y, X = named_columns(X, {"y": y})
+        y, X = given_beside(X, {"y": y})
         target = read_target(y)
         target.require_labels("a score needs the true class")
         target = target.or_unknown(self.classes_, self.classifier_.unknown)
@@ -621,7 +621,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
         """Write the model to a safetensors file, and return its content hash.
 
-        The file holds no rows. Writing is atomic.
+        The file holds sums over the rows. If at most 4,096 rows were learned, ``dependence="auto"`` and
+        ``Exponents(kernel=True)`` also store the cells and the class of each row, so the file of a table of people is
+        not anonymous; "auto-counts" stores no cells. Writing is atomic.
 
         Parameters
         ----------
@@ -637,6 +639,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
             ``estimate``, ``class_prior`` or ``unknown`` was set after the fit, but predictions do not use the new
             value.
+        OSError
+            If the folder does not exist or cannot be written.
 
         Examples
         --------

@@ -19,7 +19,7 @@ from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, all_but, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
 from bayesnb.data.readings import Bounded, Date, Joined, Number
-from bayesnb.data.rows import few_rows
+from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
@@ -292,6 +292,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
         hint = meant(target, map(str, frame.columns))
         raise RefusedError("X has no column {column!r}{hint}", column=target, hint=hint)
     if y is not None and target is None:
+        y, _ = given_beside(X, {"y": y})
         target = CLASS
         frame = frame.assign(**{CLASS: list(y)})
     declares = [name for name in table.names if table.column(name).declared is not None]

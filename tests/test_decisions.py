@@ -12,6 +12,7 @@ from conftest import run
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from pandas.testing import assert_frame_equal
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
@@ -183,6 +184,20 @@ EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
 )
 def test_a_prior_for_each_row_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
     assert prior_of(given_prior) == EACH
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], np.array(["no", "yes"], object), np.array([0, 1])])
+def test_the_hint_for_nested_costs_works(classes):
+    no, yes = np.asarray(classes).tolist()
+    frame = pd.DataFrame({"treat": [1.0, 0.0], "wait": [0.0, 20.0]}, index=[no, yes])
+    for costs in (frame.to_dict(), frame.T.to_dict()):
+        with pytest.raises(TypeError, match="got dict: write ") as refused:
+            decide([[0.9, 0.1]], classes, costs)
+        hint = str(refused.value).partition(": write ")[2]
+        assert_frame_equal(eval(hint, {"pd": pd, "costs": costs}), frame)
+    square = {no: {no: 0.0, yes: 1.0}, yes: {no: 20.0, yes: 0.0}}
+    with pytest.raises(TypeError, match=r"if its keys are the decisions, or .* if they are the classes"):
+        decide([[0.9, 0.1]], classes, square)
 
 
 def test_labels_need_not_be_text():

@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.compose import make_column_transformer
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import OneHotEncoder
 
 import bayesnb as nb
@@ -29,6 +30,8 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.errors import EncodedColumnsWarning
+from bayesnb.evaluation import compare_estimates
+from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import UNSEEN
 
 type Columns = Mapping[str, Sequence[Any]]
@@ -829,6 +832,45 @@ def test_labels_and_weights_in_another_order_of_the_index_are_taken_by_position_
         BayesianNB().fit(X, [0, 0, 1, 1], sample_weight=turned + 1)
     for y in (turned.loc[X.index], turned.set_axis([7, 8, 9, 10]), turned.set_axis([0, 0, 1, 1]), turned.to_numpy()):
         BayesianNB().fit(X, y)
+
+
+READ_ONLY_FOR_SOME_MODELS = {"sample_posterior", "worth_of_rows"}
+
+WITH_LABELS: dict[str, Callable[[BayesianNB, pd.DataFrame, pd.Series], Any]] = {
+    name: lambda clf, X, y, name=name, asked=asked: asked.function(
+        clf.classifier_, X=X, y=y, **{"flip": {"row": X[:1]}, "to_pymc": {"likelihood": "rows"}}.get(name, {})
+    )
+    for name, asked in QUESTIONS.items()
+    if {"X", "y"} <= set(asked.options) and name not in READ_ONLY_FOR_SOME_MODELS
+} | {
+    "fit": lambda clf, X, y: BayesianNB().fit(X, y),
+    "partial_fit": lambda clf, X, y: BayesianNB().partial_fit(X, y),
+    "forget": lambda clf, X, y: clf.forget(X[:6], y[:6].set_axis(X.index[:6][::-1])),
+    "score": lambda clf, X, y: clf.score(X, y),
+    "evaluate of held-out rows": lambda clf, X, y: nb.evaluate(clf, X, y, cv=None),
+    "evaluate by leave-one-out": lambda clf, X, y: nb.evaluate(BayesianNB(), X, y),
+    "evaluate by folds": lambda clf, X, y: nb.evaluate(BayesianNB(), X, y, cv=2),
+    "evaluate another classifier": lambda clf, X, y: nb.evaluate(GaussianNB(), X, y, cv=2),
+    "scorecard of held-out rows": lambda clf, X, y: nb.scorecard(clf, X, y, cv=None),
+    "scorecard by leave-one-out": lambda clf, X, y: nb.scorecard(BayesianNB(), X, y),
+    "scorecard by folds": lambda clf, X, y: nb.scorecard(BayesianNB(), X, y, cv=2),
+    "compare": lambda clf, X, y: nb.compare({"a": BayesianNB(), "b": GaussianNB()}, X, y, cv=2),
+    "compare estimates": lambda clf, X, y: compare_estimates(BayesianNB(), X, y, dependence=()),
+    "inspect": lambda clf, X, y: nb.inspect(X, y),
+    "report": lambda clf, X, y: nb.report.report(clf, X, y),
+    "decision regions": lambda clf, X, y: nb.plots.decision_regions(clf, X, y, ("height_cm", "weight_kg")),
+}
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("ask", WITH_LABELS.values(), ids=WITH_LABELS)
+def test_whoever_takes_a_table_and_labels_warns_once_if_their_index_has_another_order(ask: Any) -> None:
+    X, y = datasets.heights()
+    X, turned = X[["height_cm", "weight_kg"]], y[::-1]
+    clf = BayesianNB().fit(X, turned.to_numpy())
+    with pytest.warns(UserWarning, match="y has the index of X in another order") as said:
+        ask(clf, X, turned)
+    assert sum("in another order" in str(each.message) for each in said) == 1
 
 
 def test_the_target_may_be_named_wherever_learned_rows_are_asked_for() -> None:

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
 import bayesnb as nb
+from bayesnb.dependence.exponents import DependenceName
 from bayesnb.families import families
 from bayesnb.modelfile import codec, container
 from tests.model_files import array, cell, changed, content_of, said
@@ -141,6 +143,27 @@ def test_a_loaded_model_can_learn_more_rows(tmp_path):
     first.partial_fit(X[200:], y[200:])
     assert_same_model(found, first, X)
     assert found.classifier_.target == "species"
+
+
+def test_a_missing_folder_is_not_created(tmp_path):
+    clf = nb.BayesianNB().fit(*nb.datasets.play_tennis())
+    for write in (clf.save, lambda path: nb.report.write(nb.report.report(clf, *nb.datasets.play_tennis()), path)):
+        with pytest.raises(FileNotFoundError, match=r"typo/model: there is no folder .*typo"):
+            write(tmp_path / "typo" / "model")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_file_holds_rows_for_the_dependences_that_the_docstring_of_save_names(tmp_path):
+    X, y = nb.datasets.penguins()
+    with_cells = set()
+    for name in get_args(DependenceName.__value__):
+        nb.BayesianNB(dependence=name).fit(X[::5], y[::5]).save(tmp_path / name)
+        arrays = load_file(tmp_path / name)
+        if any(array.size for key, array in arrays.items() if key.endswith("near.cells")):
+            with_cells.add(name)
+    assert with_cells == {"auto"}
+    said = " ".join(nb.BayesianNB.save.__doc__.split())
+    assert '``dependence="auto"`` and ``Exponents(kernel=True)`` also store the cells and the class of each row' in said
 
 
 def test_a_model_without_counted_cells_forgets_rows_in_parts_and_is_saved(tmp_path):

@@ -53,13 +53,12 @@ class TrainingRows:
         ValueError
             If there are no labels, if labels and rows differ in number, or if no row has a weight above 0.
         """
-        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
+        y, sample_weight, X = given_beside(X, {"y": y, "sample_weight": sample_weight})
         if getattr(X, "ndim", 2) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
             raise ValueError("X is one column and y a table: write fit(X, y), the table first")
         shares = soft_labels(y := in_memory(y)) if soft else None
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
-        warn_of_order(X, {"y": y, "sample_weight": sample_weight})
         table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
         target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
         target, weight = target.of_rows(table.n_rows), np.broadcast_to(1.0, len(target))  # The memory of one number.
@@ -144,44 +143,44 @@ class TrainingRows:
         return statistics, part_of(data, free), self.weight[free]
 
 
-def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if the labels or weights have the index of the table in another order."""
-    if not isinstance(X, pd.DataFrame):
-        return
-    for name, values in beside.items():
-        if not isinstance(values, pd.Series | pd.DataFrame) or len(values) != len(X) or values.index.equals(X.index):
-            continue
-        # An index of several levels shares no value with an index of one level, and pandas does not look for one.
-        if X.index.nlevels != values.index.nlevels:
-            continue
-        if X.index.is_unique and values.index.is_unique and values.index.isin(X.index).all():
-            warn(
-                f"{name} has the index of X in another order, and rows are taken by their position: write "
-                f"{name}.loc[X.index] if they belong together by their index, or reset the index"
-            )
+def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Labels and weights of the rows of ``X``, and ``X`` without the columns among them.
 
-
-def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace column names by columns of ``X``; return the values, and ``X`` without the named columns.
-
-    ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``.
+    ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``. Values with the index of ``X`` in
+    another order are taken by position, with a warning; they get the index of ``X``, so that nothing warns again.
     """
-    names = [name for name in wanted.values() if isinstance(name, str)]
+    values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
+    names = [name for name in values.values() if isinstance(name, str)]
     if not names:
-        return (*wanted.values(), X)
+        return (*values.values(), X)
     import narwhals.stable.v2 as nw
 
     X = pd.DataFrame(X) if isinstance(X, Mapping) else in_memory(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    for parameter, name in wanted.items():
+    for parameter, name in values.items():
         if isinstance(name, str) and (not isinstance(frame, nw.DataFrame) or name not in frame.columns):
             among = frame.columns if isinstance(frame, nw.DataFrame) else ()
             raise ValueError(
                 f"{parameter}={name!r} is the name of no column of X" + (f", which has {some(among)}" if among else "")
                 + meant(name, among)
             )  # fmt: skip
-    found = (frame[value].to_native() if isinstance(value, str) else value for value in wanted.values())
+    found = (frame[value].to_native() if isinstance(value, str) else value for value in values.values())
     return (*found, frame.drop(names).to_native())
+
+
+def _by_position(X: Any, name: str, values: Any) -> Any:
+    if not (isinstance(X, pd.DataFrame) and isinstance(values, pd.Series | pd.DataFrame)) or len(values) != len(X):
+        return values
+    # An index of several levels shares no value with an index of one level, and pandas does not look for one.
+    if values.index.equals(X.index) or X.index.nlevels != values.index.nlevels:
+        return values
+    if not (X.index.is_unique and values.index.is_unique and values.index.isin(X.index).all()):
+        return values
+    warn(
+        f"{name} has the index of X in another order, and rows are taken by their position: write "
+        f"{name}.loc[X.index] if they belong together by their index, or reset the index"
+    )
+    return values.set_axis(X.index)
 
 
 def table_of(X: Any, schema: Schema) -> Table:

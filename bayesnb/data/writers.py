@@ -29,6 +29,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder")
+    require_folder(path)
     if path.exists() and not path.is_file():
         # A pipe or a device cannot be replaced.
         yield path
@@ -45,6 +46,12 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         _flush_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def require_folder(path: Path) -> None:
+    """Raise ``FileNotFoundError`` if the folder of a file to write does not exist."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
 
 
 @contextmanager

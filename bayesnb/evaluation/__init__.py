@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table, in_memory
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
@@ -74,6 +75,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     rows                 344.000
     dtype: float64
     """
+    y, X = given_beside(X, {"y": y})
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     if cv is None and _has_learned(clf, X, y):
         warn(str(LEARNED_ROWS))
@@ -131,6 +133,7 @@ def scorecard(
     auc                 0.53   0.29   0.75      NaN         0.50
     """
     never: dict[Any, int] = {}
+    y, X = given_beside(X, {"y": y})
     if cv is None:
         X, y, never = _learned_classes(clf, X, y)
     folds, target = folds_of(clf, X, y, cv)
@@ -219,6 +222,7 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     """
     if not isinstance(estimators, Mapping) or not estimators:
         raise TypeError(f"Expected estimators as {{name: classifier}}, at least one; got {estimators!r}")
+    y, X = given_beside(X, {"y": y})
     rows, pointwise = {}, {}
     for name, clf in estimators.items():
         with about(f"estimator {name!r}"):

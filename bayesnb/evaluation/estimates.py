@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.rows import few_rows
+from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import NAMED, DependenceName, Exponents, named
 from bayesnb.dependence.learning import FEW, FOLDS, WEIGHTED
@@ -111,6 +111,7 @@ def comparison(
         The estimate or dependence to recommend if no other is clearly better; by default the setting of ``clf``.
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
+    y, X = given_beside(X, {"y": y})
     table = Table.of(X)
     codes = true_classes(plain, y, table.n_rows).codes
     scored = drawn(table, codes, rows, random_state)

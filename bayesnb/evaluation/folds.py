@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.rows import named_columns, row_numbers
+from bayesnb.data.rows import given_beside, row_numbers
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table, in_memory
@@ -55,8 +55,7 @@ def folds_of(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
-    if isinstance(y, str):
-        y, X = named_columns(X, {"y": y})
+    y, X = given_beside(X, {"y": y})
     X = pd.DataFrame(X) if isinstance(X, Mapping) and not ours else in_memory(X)
     if ours:
         n_rows = Table.of(X).n_rows

@@ -39,7 +39,9 @@ HEAVIEST = 2.0**53
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classifier(FittedModel):
-    """A fitted model as an immutable object, which holds no rows and may be shared by threads.
+    """A fitted model as an immutable object, which may be shared by threads.
+
+    It holds sums over the learned rows; ``dependence="auto"`` also stores the cells of up to 4,096 rows.
 
     A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 

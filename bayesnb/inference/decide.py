@@ -59,11 +59,9 @@ def least_expected_cost(
 def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
     """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
-        nested = isinstance(costs, Mapping) and all(isinstance(row, Mapping) for row in costs.values())
-        write = "pd.DataFrame(costs" + (").T" if nested else ", index=[classes], columns=[decisions])")
         raise TypeError(
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
-            f"got {type(costs).__name__}: write {write}"
+            f"got {type(costs).__name__}: write {_as_frame(costs, classes)}"
         )
     rows, labels = costs.index.tolist(), np.asarray(classes).tolist()
     require_each(rows, labels, "costs, index", "one row of costs for each class")
@@ -83,6 +81,18 @@ def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
             f"{labels[c]!r} is true"
         )
     return cost_matrix
+
+
+def _as_frame(costs: Any, classes: Sequence[Any] | Array) -> str:
+    """Python code for the frame of costs, if the keys of nested dictionaries show which are the classes."""
+    if not isinstance(costs, Mapping) or not costs or not all(isinstance(row, Mapping) for row in costs.values()):
+        return "pd.DataFrame(costs, index=[classes], columns=[decisions])"
+    labels, inner = {*classes}, {key for row in costs.values() for key in row}
+    if {*costs} != labels and inner == labels:
+        return "pd.DataFrame(costs)"
+    if {*costs} == labels and inner != labels:
+        return "pd.DataFrame(costs).T"
+    return "pd.DataFrame(costs) if its keys are the decisions, or pd.DataFrame(costs).T if they are the classes"
 
 
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:

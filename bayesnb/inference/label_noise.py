@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.rows import given_beside
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, normalize, part_of
@@ -246,6 +247,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     >>> round(found.attrs["expected"], 1), round(found.attrs["sd"], 1)
     (1.4, 0.7)
     """
+    y, sample_weight, X = given_beside(X, {"y": y, "sample_weight": sample_weight})
     log_joint, codes, _ = classifier.left_out(X, y, sample_weight, whole=True)
     log_proba, row = normalize(log_joint), np.arange(len(codes))
     best = log_proba.argmax(axis=1)

@@ -105,10 +105,11 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     ValueError
         For a value that cannot be written, such as a callable prior; nothing is written.
     OSError
-        If the disk is full or the folder cannot be written; the old file is then unchanged.
+        If the folder does not exist or cannot be written, or the disk is full; the old file is then unchanged.
     """
     path = Path(os.path.realpath(path))
     data, own = to_bytes(contents)
+    writers.require_folder(path)  # The lock would create it.
     with _alone(path):
         if replacing is not None and (held := content_hash(path)) != replacing:
             raise ModelChangedError(

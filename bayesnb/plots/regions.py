@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
+from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import codes_of
 from bayesnb.inference.scoring import log_proba_of
@@ -69,6 +70,7 @@ def decision_regions(
     require_choice("response", response, ("entropy", "class"))
     require_whole(2, grid_resolution=grid_resolution)
     names = _real_columns(clf, features)
+    y, X = given_beside(X, {"y": y})
     table = Table.of(X)
     table = table if table.named else replace(table, names=clf.classifier_.schema.names)
     table = clf.classifier_.schema.through(table)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bayesnb.__about__ import __version__
+from bayesnb.data.rows import given_beside
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
@@ -114,6 +115,7 @@ def report(
     for name, (value, known) in choices.items():
         require_choice(name, value, known)
     require_whole(0, explain=explain)
+    y, X = given_beside(X, {"y": y})
     model, table = clf.classifier_, Table.of(X)
     codes = _learned_codes(clf, table, y)
     require_folds(read_target(y), cv)

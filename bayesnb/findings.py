@@ -185,6 +185,8 @@ def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:
             word, before = remark.families[0], words.get(remark.column)
+            if word != "missing" and remark.column not in given and (before or "").startswith("number:"):
+                before = None  # A family of numbers reads amounts of money, too.
             words[remark.column] = f"missing:{before}" if word == "missing" and before else before or word
     return words
 
@@ -392,18 +394,26 @@ def _read(
         reading = readings.default_reading(column, fitting)
         if not fitting and getattr(frame[name].dtype, "ordered", False):
             continue
-        if not fitting:
+        money = () if fitting or column.declared else readings.amounts_of_money(readings.texts_of(column))
+        if len(money) == 1:
+            numbers = money[0].read(column)[name]
+            named = column.values.map(lambda cell: bool(amounts.unit_of(cell))).sum()
+            said = "{n:,} of {rows:,} cells are in {unit}, the others have no unit, and all are read as levels: {cure}"
+            found.append(Remark.of_family(name, money[0].spelled, said, True, n=named, rows=column.values.count(),
+                                          unit=money[0].unit))  # fmt: skip
+            frame = frame.assign(**{name: numbers})
+        elif not fitting and not money:
             # Without the markers, the column is examined again. Markers that stay levels are examined now.
             if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
                 found = [*found, *partly]
                 if any(remark.option or not remark.mark for remark in partly):
                     frame = frame.drop(columns=name)
         elif reading is None:
-            cures = tuple(Cure("features", each.spelled, name) for each in fitting)
-            texts = readings.texts_of(column)
+            both, texts = fitting or money, readings.texts_of(column)
+            cures = tuple(Cure("features", each.spelled, name) for each in both)
             said = Message(
                 "{what}, such as {value!r}, which leave {open} open, so they are read as levels: {cures}",
-                what=fitting[0].said, value=texts[0], open=fitting[0].left_open(texts, fitting), cures=cures,
+                what=both[0].said, value=texts[0], open=both[0].left_open(texts, both), cures=cures,
             )  # fmt: skip
             found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
         else:

@@ -249,14 +249,46 @@ class RefusedError(ValueError):
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
 
 
+def moved(error: RefusedError, row: int | None) -> RefusedError:
+    """The same error about another row; ``None`` if the row is not known."""
+
+    def said_of(said: Any) -> Any:
+        if not isinstance(said, Message):
+            return said
+        text, data = said.text, dict(said.data)
+        if isinstance(inner := data.get("error"), RefusedError):
+            data["error"] = moved(inner, row)
+        elif row is None:
+            data.pop("row", None)
+            text = re.sub(r",? in row \{row\}", "", text)
+        elif "row" in data:
+            data["row"] = row
+        return Message(text, **data)
+
+    return error if error.row is None else type(error)(*map(said_of, error.args))
+
+
+@contextmanager
+def rows_at(places: Any) -> Iterator[None]:
+    """In errors about rows that were selected from a table, give the position in the table."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.row is None:
+            raise
+        raise moved(error, int(places[error.row])) from error
+
+
 @contextmanager
 def counted_from(start: int) -> Iterator[None]:
-    """In errors about a part of a table, state where the part begins."""
+    """In errors about a part of a table, count rows from the start of the table, or state where the part begins."""
     try:
         yield
     except ValueError as error:
         if not start:
             raise
+        if isinstance(error, RefusedError) and error.row is not None:
+            raise moved(error, start + error.row) from error
         raise RefusedError("{error} (row 0 there is row {start} of the source)", error=error, start=start) from error
 
 

@@ -183,7 +183,7 @@ def test_a_date_in_bins_is_explained_as_an_interval():
     [
         (["5.0"] * 59 + ["abc"], "'abc'", "convert it"),
         (["12345678901234567"] * 59 + ["n. d."], "'n. d.'", "convert it"),
-        (["1e3", "+5", " 5 "] * 20 + ["1.234,50 €"], "'1.234,50 €'", "write 1234.5"),
+        (["1e3", "+5", " 5 "] * 20 + ["1.234,50 kg"], "'1.234,50 kg'", "write 1234.5"),
         (["9" * 400 + "e3"] * 3 + ["q"], "'q'", "convert it"),
     ],
 )  # fmt: skip
@@ -335,7 +335,7 @@ def test_a_cell_that_the_named_family_cannot_read_is_answered_with_two_ways_out(
     code, _, err = run(capsys, command, "m.bayesnb", "new.csv", *more)
     assert code == 1
     assert "use bayesnb fit --feature age=gaussian, or --na age=-1.5 to read it as missing" in err
-    assert ("in row 0," in err) == ("row 0 there is row 4 of the source" in err) == (command == "explain")
+    assert "in row 4," in err
     assert run(capsys, command, "m.bayesnb", "new.csv", *more, "--na", "age=-1.5")[0] == 0
 
 

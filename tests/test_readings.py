@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import warnings
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -769,3 +770,140 @@ def test_a_wrong_date_among_dates_is_named_by_fit_as_by_inspect() -> None:
     width = pd.Series([f"{k % 40 / 10 + 12:.1f}" for k in range(60)])
     width[3] = "12,3"
     assert "numbers except '12,3', so all are read as levels: write 12.3, or" in str(nb.inspect({"w": width}, y))
+
+
+# One currency, and no unit
+
+
+def prices(marked, n=60):
+    """Prices with decimal commas, of which some cells (``marked``) name a currency."""
+    rng = np.random.default_rng(1)
+    y = rng.choice(["kept", "returned"], n)
+    price = rng.lognormal(3 + (y == "kept"), 0.8).round(2)
+    cells = [f"{x:.2f}".replace(".", ",") for x in price]
+    mixed = [f"{cell} €" if marked(k) else cell for k, cell in enumerate(cells)]
+    return pd.DataFrame({"price": cells, "outcome": y}), pd.DataFrame({"price": mixed, "outcome": y})
+
+
+@pytest.mark.parametrize("feature", ["number:,", "number", "log-normal", "binned:10,30"])
+def test_prices_of_which_some_name_a_currency_are_learned_like_plain_numbers(capsys, feature, few_drawn_labels):
+    for table, name in zip(prices(lambda k: k % 7 == 3), ("plain", "mixed"), strict=True):
+        table.to_csv(f"{name}.csv", sep=";", index=False)
+        asked = (f"{name}.csv", "--target", "outcome", "--feature", f"price={feature}", "-o", f"{name}.bayesnb")
+        code, _, err = run(capsys, "fit", *asked)
+        assert (code, "€" in err.replace("cells are in €, the others", "")) == (0, False), err
+        code, _, err = run(capsys, "predict", f"{name}.bayesnb", "plain.csv", "-o", f"{name}-out.csv")
+        assert (code, "€" in err) == (0, False)
+    assert Path("plain-out.csv").read_text() == Path("mixed-out.csv").read_text()
+
+
+def test_inspect_proposes_the_reading_of_prices_of_which_some_name_a_currency(capsys):
+    _, mixed = prices(lambda k: k % 7 == 3)
+    mixed.to_csv("mixed.csv", sep=";", index=False)
+    out = run(capsys, "inspect", "mixed.csv", "--target", "outcome")[1]
+    assert "price: 9 of 60 cells are in €, the others have no unit, and all are read as levels" in out
+    assert "--feature 'price=number:,'" in out
+    with pytest.warns(
+        nb.errors.NumbersAsLevelsWarning, match=r"some in € and some without a unit.*Number\(decimal=\",\"\)"
+    ):
+        BayesianNB().fit(mixed[["price"]], mixed["outcome"])
+    found = nb.inspect(mixed, "outcome").features["price"]
+    assert BayesianNB({"price": found}).fit(mixed[["price"]], mixed["outcome"]).describe().loc["price", "missing"] == 0
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_model_of_plain_numbers_reads_new_cells_in_one_currency_with_a_warning(capsys, few_drawn_labels):
+    plain, mixed = prices(lambda k: k in (3, 4))
+    plain.to_csv("plain.csv", sep=";", index=False), mixed.to_csv("mixed.csv", sep=";", index=False)
+    assert run(capsys, "fit", "plain.csv", "--target", "outcome", "-o", "m.bayesnb")[0] == 0
+    said = []
+    for name in ("plain", "mixed"):
+        code, _, err = run(capsys, "predict", "m.bayesnb", f"{name}.csv", "-o", f"{name}-out.csv")
+        assert code == 0, err
+        said.append("2 of 60 cells are in €, such as" in err)
+    assert said == [False, True]
+    assert Path("plain-out.csv").read_text() == Path("mixed-out.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("cells", "named", "cure"),
+    [
+        (["1,5", "2,5", "3,5 kg"], "3,5 kg", "write 3.5, if its unit is that of the other cells"),
+        (["1,5", "2,5", "<5"], "<5", "replace '<5' by None"),
+        (["1,5", "ca. 5", "2,5 €"], "ca. 5", "replace 'ca. 5' by None"),
+        (["1,5", "2,5 €", "4,5 €", "3 $"], "3 $", "convert all numbers to one unit"),
+        (["0,2", "50 %"], "50 %", "write 0.5 or 50, whichever is meant"),
+        (["50 %", "20 %"], "50 %", "write 0.5 or 50, whichever is meant"),
+        (["1,5", "2,5"], "1,5", "write 1.5"),
+    ],
+)
+@pytest.mark.parametrize("when", ["fit", "predict", "number"])
+def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, cure, when):
+    if when == "number":
+        if len({cell[-1] for cell in cells} & {*"g%$€"}) == 0 or cells == ["50 %", "20 %"]:
+            pytest.skip("read as numbers")
+        with pytest.raises(RefusedError) as refused:
+            BayesianNB({"x": Number()}).fit({"x": cells * 4}, ["a", "b"] * (2 * len(cells)))
+    elif when == "fit":
+        if cells == ["50 %", "20 %"]:
+            pytest.skip("read as numbers in %")
+        with pytest.raises(RefusedError) as refused:
+            BayesianNB({"x": nb.Gaussian()}).fit({"x": cells * 4}, ["a", "b"] * (2 * len(cells)))
+    else:
+        clf = BayesianNB().fit({"x": [1.5, 2.5, 3.5, 4.5]}, ["a", "a", "b", "b"])
+        with pytest.raises(RefusedError) as refused:
+            clf.predict({"x": cells})
+    assert refused.value.value == named
+    assert cure in str(refused.value)
+
+
+@pytest.mark.parametrize("cell", ["50%", "50 %"])
+def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell):
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"share": rng.random(40).round(2), "y": ["a", "b"] * 20}).to_csv("t.csv", index=False)
+    pd.DataFrame({"share": [cell, "0.2"]}).to_csv("new.csv", index=False)
+    assert run(capsys, "fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[0] == 0
+    for asked in (("predict", "m.bayesnb", "new.csv"), ("explain", "m.bayesnb", "--set", f"share={cell}")):
+        code, _, err = run(capsys, *asked)
+        assert code
+        assert "write 0.5 or 50, whichever is meant" in err
+
+
+# The row that an error names
+
+
+@pytest.mark.parametrize("cell", ["unknown", "ca. 30", "-5"])
+@pytest.mark.parametrize("command", ["fit", "compare", "predict"])
+def test_errors_name_the_row_of_the_file_even_if_other_rows_have_no_class(capsys, cell, command):
+    rng = np.random.default_rng(3)
+    price = [f"{x:.2f}" for x in rng.lognormal(3, 1, 50)]
+    table = pd.DataFrame({"price": price, "other": rng.random(50), "y": rng.choice(["a", "b"], 50)})
+    asked = ("--target", "y", "--feature", "price=log-normal", "--dependence", "none")
+    table.to_csv("t.csv", index=False)
+    assert run(capsys, "fit", "t.csv", *asked, "-o", "m.bayesnb")[0] == 0
+    table.loc[41, "price"], table.loc[3, "y"] = cell, None
+    table.to_csv("new.csv", index=False)
+    table.to_csv("bad.csv", index=False)
+    arguments = {
+        "fit": ("bad.csv", *asked, "-o", "bad.bayesnb"),
+        "compare": ("bad.csv", *asked),
+        "predict": ("m.bayesnb", "new.csv"),
+    }
+    code, _, err = run(capsys, command, *arguments[command])
+    assert code == 1
+    assert "in row 41" in err
+
+
+def test_errors_about_a_stream_name_no_row_of_a_list_of_levels():
+    rng = np.random.default_rng(3)
+    price = [f"{x:.2f}" for x in rng.lognormal(3, 1, 50)]
+    table = pd.DataFrame({"price": [*price[:41], "ca. 30", *price[42:]], "y": ["a", "b"] * 25})
+    table.to_csv("t.csv", index=False)
+    clf = BayesianNB({"price": nb.Gaussian()})
+    with pytest.raises(RefusedError, match=r"'ca\. 30'") as refused:
+        clf.fit(iter([table[:20], table[20:]]), "y")
+    assert refused.value.row is None
+    assert "row" not in str(refused.value)
+    with pytest.raises(RefusedError, match="in row 41") as refused:
+        clf.fit("t.csv", "y")
+    assert refused.value.row == 41

@@ -13,7 +13,7 @@ from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
-from bayesnb.wording import at_row, counted_from, meant
+from bayesnb.wording import at_row, meant, rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ def explain(
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    with counted_from(at or 0):
+    with rows_at([at or 0]):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     warn_of_far(clf, frame)

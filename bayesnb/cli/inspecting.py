@@ -51,7 +51,7 @@ def inspect(
     asked = EstimatorParameters(
         unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None, "unknown": None}
     )
-    summary = engines.summary(asked, passing, target, settings.weight)
+    summary = engines.summary(asked, passing, target, settings.weight, again=table.tables)
     frame = sample().source
     seen = [*odd, *table.examined(frame, target, summary.rows)]
     about: dict[str, Any] = {"data": data, "rows": summary.rows}

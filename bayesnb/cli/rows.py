@@ -16,7 +16,7 @@ import click
 from bayesnb.cli.settings import Settings, by_label, named_in
 from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import Message, meant_of_all, some
+from bayesnb.wording import Message, meant_of_all, rows_at, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,12 @@ def fitted(
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
     asked = learning.EstimatorParameters(random_state=seed, **parameters)
-    asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
+
+    def learn(asked: EstimatorParameters) -> Classifier:
+        with rows_at(X.index):
+            return learning.fitted(asked, X, y, weight)
+
+    asked, clf = with_dependence(asked, settings, learn)
     return FittedTable(table.name, X, y, asked, clf, tuple(remarks), checked)
 
 
@@ -316,7 +321,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
     """Convert a text to the column's type; an empty text is missing."""
     from pandas.api import types
 
-    from bayesnb.data.amounts import GAPS
+    from bayesnb.data.amounts import GAPS, number_in
 
     if not text:
         return None
@@ -327,10 +332,17 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
     if types.is_numeric_dtype(column):
         if text.lower() in GAPS:
             return None
+        if text.endswith("%"):
+            number, said = (
+                number_in(text),
+                f"{name}={text}: the numbers of this column were learned without percent signs",
+            )
+            which = f": write {float(number) / 100:.15g} or {number}, whichever is meant" if number else ""
+            raise click.BadParameter(f"{said}{which}", param_hint=option)
         if re.fullmatch(r"[+-]?\d+,(?!\d{3}$)\d+", text):  # Three digits after the comma may be thousands.
             text = text.replace(",", ".")
         try:
-            number = float(text.removesuffix("%"))
+            number = float(text)
         except ValueError:
             number = float("inf")
         if abs(number) == float("inf"):

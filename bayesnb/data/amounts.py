@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
@@ -129,12 +129,45 @@ def measured(text: str) -> Measured | None:
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
 
 
+def numbers_of(cell: Any) -> list[float]:
+    """The possible numbers in a text."""
+    found = measured(cell) if isinstance(cell, str) else None
+    return [] if found is None or found.bound else [*found.values.values()]
+
+
+def unit_of(cell: Any) -> str:
+    """The unit of a number in a text; "" without one."""
+    found = measured(cell) if isinstance(cell, str) else None
+    return "" if found is None else found.unit
+
+
 def units_of(texts: Iterable[str]) -> dict[str, int]:
     """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
     cells = [measured(text) for text in texts]
     if any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
         return {}
     return Counter(cell.unit for cell in cells)
+
+
+def of_one_currency(units: Collection[str]) -> bool:
+    """Whether the units are one currency, and perhaps "" for no unit."""
+    named = {*units} - {""}
+    return len(named) == 1 and all(map(is_currency, named))
+
+
+def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
+    """The numbers in texts, if some texts name one currency and the others no unit; otherwise {}.
+
+    {} also if the decimal mark is ambiguous. ``plain`` is whether other cells are numbers.
+    """
+    cells = {text: measured(text) for text in texts}
+    held = {text: cell for text, cell in cells.items() if cell is not None and not cell.bound}
+    units = {cell.unit for cell in held.values()} | ({""} if plain else set())
+    if len(held) < len(cells) or len(units) < 2 or not of_one_currency(units):
+        return {}
+    marks = [mark for mark in FRACTIONS if all(mark in cell.values for cell in held.values())]
+    first, *others = ([{text: cell.values[mark] for text, cell in held.items()} for mark in marks]) or [{}]
+    return first if all(other == first for other in others) else {}
 
 
 def number_in(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import reprlib
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,7 +21,7 @@ import pandas as pd
 from bayesnb.data import amounts
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
-from bayesnb.wording import Cure, Message, RefusedError, Spelled
+from bayesnb.wording import Cure, Message, RefusedError, Spelled, warn
 
 type Names = tuple[Any, ...]
 type Kind = Literal["boolean", "integer", "real", "text", "empty"]
@@ -154,15 +155,13 @@ class Column:
                 x = np.full(len(self.values), np.nan)
                 x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
                 return x
-            words = [(row, v) for row, v in odd if amounts.measured(str(v)) is None]
-            row, example = (words or [each for each in odd if amounts.number_in(str(each[1]))] or odd or held)[0]
-            alone = all(v == example for _, v in odd)
-            number = amounts.number_in(example) if isinstance(example, str) else ""
-            write = f"write {number}" if number else to_mend(self.name, example, alone)
+            if not truths and (x := self._money()) is not None:
+                return x
+            odd = odd or held
+            text, write = culprit(self.name, [str(v) for _, v in odd], all(v == odd[0][1] for _, v in odd))
+            row, example = next((row, v) for row, v in odd if str(v) == text)
             if not isinstance(example, str):
                 write = "give all cells one type"
-            if len(units := {*amounts.units_of(str(v) for _, v in held)} - {""}) > 1:
-                write = f"convert all numbers to one unit (now {', '.join(sorted(units))})"
             raise RefusedError(
                 said + ": {write}, or fit the model with {cure}",
                 column=self.name,
@@ -185,6 +184,23 @@ class Column:
             raise RefusedError(
                 "column {column!r} holds an integer too large for a float ({error})", column=self.name, error=error
             ) from error
+
+    def _money(self) -> Array | None:
+        """The numbers of a column in which some cells name one currency and the others no unit, if it is one."""
+        codes, distinct = self.coded
+        used = [distinct[k] for k in np.unique(codes[codes >= 0])]
+        texts = [cell for cell in used if isinstance(cell, str) and cell.strip().lower() not in amounts.GAPS]
+        if not (found := amounts.money_in(texts, any(not isinstance(cell, str) for cell in used))):
+            return None
+        value = {cell: found.get(cell, np.nan) if isinstance(cell, str) else float(cell) for cell in used}
+        named = [bool(amounts.unit_of(cell)) for cell in distinct]
+        rows = np.array([*named, False])[codes]
+        shown = distinct[codes[rows.argmax()]]
+        warn(
+            f"column {self.name!r}: {rows.sum():,} of {len(codes):,} cells are in {amounts.unit_of(shown)}, such as "
+            f"{shown!r}, and are read like the cells without a unit"
+        )
+        return np.array([*(value.get(cell, np.nan) for cell in distinct), np.nan])[codes]
 
     def refuse_text_among_numbers(self) -> None:
         """Raise ``RefusedError`` for the first text that is no number, unless every cell is such a text."""
@@ -229,6 +245,26 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
         else "convert it, or, to read it as missing, {na}"
     )
     return Message(said, na=missing_in(column, text, among_floats))
+
+
+def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str, str | Message]:
+    """The text that keeps a column from being read as numbers, and what to do about it."""
+    cells = [amounts.measured(text) for text in texts]
+    words = [text for text, cell in zip(texts, cells, strict=True) if cell is None or cell.bound]
+    units = Counter(cell.unit for cell in cells if cell is not None and cell.unit)
+    if not words and units:
+        rarest = min(units, key=lambda unit: units[unit])
+        text = next(text for text in texts if amounts.unit_of(text) == rarest)
+        if len(units) > 1:
+            return text, f"convert all numbers to one unit (now {', '.join(sorted(units))})"
+        if not (number := amounts.number_in(text)):
+            return text, "write the number without its unit"
+        if rarest == "%":
+            return text, f"write {float(number) / 100:.15g} or {number}, whichever is meant"
+        return text, f"write {number}, if its unit is that of the other cells"
+    text = (words or [text for text in texts if amounts.number_in(text)] or texts)[0]
+    number = amounts.number_in(text)
+    return text, f"write {number}" if number else to_mend(column, text, alone)
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:

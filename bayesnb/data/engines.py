@@ -12,7 +12,10 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesnb.data import readers
+from bayesnb.data.amounts import numbers_of
 from bayesnb.data.arrow import batch_rows
 from bayesnb.data.parts import PartSummarizer
 from bayesnb.data.rows import TrainingRows, drawn
@@ -22,7 +25,7 @@ from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import COMPILED_FROM, WORKER, threads
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
-from bayesnb.wording import Cure, RefusedError, counted_from
+from bayesnb.wording import Cure, RefusedError, counted_from, moved
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +58,15 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     return summary(model, source, target, weight).statistics
 
 
-def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
-    """Summarise a table; ``target=None`` puts all rows into one class."""
+def summary(
+    model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None,
+    again: Callable[[], Iterable[Table]] | None = None,
+) -> Summary:  # fmt: skip
+    """Summarise a table; ``target=None`` puts all rows into one class.
+
+    ``again``, if given, reads the table again, to find the row of an error.
+    """
+    again = again or _again(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
         match engine_of(source):
@@ -71,11 +81,38 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
     if isinstance(whole, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
         raise ValueError(f"{NO_LABEL}{weightless}: {whole.rows} rows were read" if whole.rows else "there are no rows")
-    return reading.complete(whole).settled(schema)
+    try:
+        whole = reading.complete(whole)
+    except RefusedError as error:  # Its row is the place of a level in a list of levels.
+        raise moved(error, None if again is None else _row_of(error, again())) from error
+    return whole.settled(schema)
+
+
+def _again(source: Any) -> Callable[[], Iterable[Table]] | None:
+    return (lambda: frames(source)[0]) if isinstance(source, str | os.PathLike) else None
+
+
+def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
+    """The first row with the cell that an error is about."""
+    start = 0
+    for table in parts if error.row is not None else ():
+        if error.column in table.place:
+            codes, distinct = table.column(error.column).coded
+            here = [cell == error.value or error.value in numbers_of(cell) for cell in distinct]
+            if len(rows := np.flatnonzero(np.array([*here, False])[codes])):
+                return start + int(rows[0])
+        start += table.n_rows
+    return None
 
 
 def summary_and_sample(
-    model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
+    model: Any,
+    source: Any,
+    target: Any,
+    weight: Any,
+    most: int,
+    seed: int,
+    again: Callable[[], Iterable[Table]] | None = None,
 ) -> tuple[Summary, TrainingRows | None]:
     """Summarise a table, and draw a random sample of at most ``most`` rows."""
     _require_here(source)
@@ -85,7 +122,8 @@ def summary_and_sample(
             yield from frames(source)[0]
 
     passing, sample = drawn(tables(), most, seed)
-    whole = summary(model, passing, target, weight)
+    again = again or _again(source)
+    whole = summary(model, passing, target, weight, again=again)
     reading = PartSummarizer.of(model, target, weight, drop=True)
     return whole, reading.rows(sample())[2]
 

@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.data import specifications
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
-from bayesnb.data.readings import Reading, default_reading
+from bayesnb.data.readings import Reading, amounts_of_money, default_reading, texts_of
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, words_of_letters
@@ -55,7 +55,10 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
             continue
         if table.part and not column.temporal:
             continue
-        if (own := default_reading(column)) is None:
+        own = default_reading(column)
+        if own is None and spec is not None and len(money := amounts_of_money(texts_of(column))) == 1:
+            (own,) = money  # The family is one of numbers.
+        if own is None:
             continue
         if own.names(name) != (name,) and any(e.spec is not None and name in (e.columns or ()) for e in said):
             raise RefusedError(

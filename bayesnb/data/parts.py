@@ -22,7 +22,7 @@ from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError, Spelled, some
+from bayesnb.wording import RefusedError, Spelled, rows_at, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +96,13 @@ class PartSummarizer:
         return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
-        read, blank, rows = self.rows(frame)
+        read, blank, rows, places = self._rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
         rows = replace(rows, table=replace(rows.table, part=True))
         specified = self._specified(rows.table) if self.schema is None else self.settings
-        schema, statistics = rows.statistics(specified, self.schema)
+        with rows_at(places):
+            schema, statistics = rows.statistics(specified, self.schema)
         table = schema.through(rows.table)
         schema = schema.with_reasons(self.reasons)
         declared = {
@@ -133,6 +134,9 @@ class PartSummarizer:
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
         """Return the number of rows, the number of rows without a class, and the rows to learn from."""
+        return self._rows(frame)[:3]
+
+    def _rows(self, frame: Any) -> tuple[int, int, TrainingRows | None, Array]:
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -146,7 +150,8 @@ class PartSummarizer:
                 column=self.target, row=int(np.flatnonzero(unlabelled)[0]),
             )  # fmt: skip
         table = table.without([name for name in (self.target, self.weight) if name is not None])
-        return read, int(unlabelled.sum()), TrainingRows(table, target, weight).kept(keep) if keep.any() else None
+        rows = TrainingRows(table, target, weight).kept(keep) if keep.any() else None
+        return read, int(unlabelled.sum()), rows, np.flatnonzero(keep)
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import amounts
-from bayesnb.data.columns import Column, Names, to_mend
+from bayesnb.data.columns import Column, Names, culprit, to_mend
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
 
@@ -162,27 +162,26 @@ class Number(OfNumbers):
         return column.kind == "text" or self.unit == "%"
 
     def resolved(self, column: Column) -> Number:
-        texts = texts_of(column)
-        found = list(_numbers_in(texts, plain=True)) if texts else [Number(".", "")]
+        texts, others, _ = _texts_and_others(column) if column.kind == "text" else ([], [], False)
+        plain = ["1"] if others else []
+        found = [*_numbers_in([*texts, *plain], True, self.unit or "")] if texts else []
+        found = found or ([Number(".", "")] if others or not texts else [])
         fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
         if len(fitting) == 1:
             return fitting[0]
         if self.resolves and not texts:
             return self
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
-        value, decimals = next(iter(texts), ""), [self.decimal] if self.decimal else [*amounts.FRACTIONS]
+        value, write, decimals = next(iter(texts), ""), "", [self.decimal] if self.decimal else [*amounts.FRACTIONS]
         if not fitting:
             said = (
                 "and not all of its cells are numbers with one unit and one decimal mark: {write}, or read it as levels"
             )
-            odd = (
-                [t for t in texts if Number(d, getattr(amounts.measured(t), "unit", ""))._value(t) is None]
-                for d in decimals
-            )
-            value = next(iter(min(odd, key=len)), value)
+            odd = ([t for t in texts if d not in getattr(amounts.measured(t), "values", {})] for d in decimals)
+            value = next(iter(min(odd, key=len)), "")
+            value, write = (value, to_mend(column.name, value)) if value else culprit(column.name, texts)
         cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in amounts.FRACTIONS)
         said = "column {column!r} holds {value!r}, " + said
-        write = to_mend(column.name, value)
         raise RefusedError(said, column=column.name, value=value, write=write, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
@@ -203,15 +202,26 @@ class Number(OfNumbers):
         return found.values.get(self.decimal) if fits else None  # type: ignore[union-attr, arg-type]
 
 
-def _numbers_in(texts: Collection[str], plain: bool = False) -> Iterable[Number]:
-    unit, decimals, once = None, set(amounts.FRACTIONS), True
+def _numbers_in(texts: Collection[str], plain: bool = False, unit: str | None = None) -> Iterable[Number]:
+    """The readings that fit all texts. With ``unit``, or "" for any currency, some texts may have no unit."""
+    units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = amounts.measured(text)
-        if found is None or found.bound or unit not in (None, found.unit) or not (found.unit or plain):
+        if found is None or found.bound or not (found.unit or plain):
             return
-        unit, decimals, once = found.unit, decimals & {*found.values}, once and len({*found.values.values()}) == 1
-    if unit is not None:
-        yield from (Number(d, unit) for d in ((".",) if once and "." in decimals else sorted(decimals)))
+        units.add(found.unit)
+        of_one = amounts.of_one_currency(units) or (units == {"", unit} and unit != "%")
+        if len(units) > 1 and (unit is None or not of_one):
+            return
+        decimals, once = decimals & {*found.values}, once and len({*found.values.values()}) == 1
+    if units:
+        yield from (Number(d, max(units)) for d in ((".",) if once and "." in decimals else sorted(decimals)))
+
+
+def amounts_of_money(cells: Collection[Any]) -> tuple[Number, ...]:
+    """The readings that fit numbers and texts of which some name one currency and the others no unit."""
+    texts = [cell if isinstance(cell, str) else "1" for cell in cells]
+    return tuple(_numbers_in(texts, True, "")) if len({*amounts.units_of(texts)}) == 2 else ()
 
 
 # Numbers and bounds

@@ -270,13 +270,14 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
             identifying = looks_like_identifier(seen, rows)
             # A few numbers with decimal points may be codes, such as 250.01, and no warning is given.
             plain = several and not identifying and all(map(is_float, levels))
-            if several and not plain and (numbers := readings.written_as_text(levels)):
-                said = (
-                    "column {column!r}: its {k:,} levels are numbers written as text, such as {value!r}: read them as "
-                )
-                said += "numbers with {cure}"
+            money = several and not plain and readings.amounts_of_money(levels)
+            if several and not plain and (numbers := money or readings.written_as_text(levels)):
+                what = "numbers written as text, such as {value!r}"
+                what = "amounts, some in {unit} and some without a unit" if money else what
+                said = "column {column!r}: its {k:,} levels are " + what + ": read them as numbers with {cure}"
                 cures = tuple(Cure("features", number.spelled, column) for number in numbers)
-                said = Message(said, column=column, k=len(levels), value=levels[0], cure=cures)
+                unit = numbers[0].unit
+                said = Message(said, column=column, k=len(levels), value=levels[0], unit=unit, cure=cures)
                 yield said, NumbersAsLevelsWarning
             elif several and (odd := readings.no_numbers_in(levels)):
                 if len(units := units_of(odd)) > 1:

@@ -54,7 +54,7 @@ def test_columns_that_are_called_like_terms_change_no_probability(auto):
 
 def test_weights_follow_what_members_say_of_rows_and_few_rows_leave_them_near_the_prior():
     rng = np.random.default_rng(0)
-    wrong_and_right = np.log(rng.uniform([[0.1], [0.6]], [[0.5], [0.9]], (2, 2000)))
+    wrong_and_right = rng.uniform([[0.1], [0.6]], [[0.5], [0.9]], (2, 2000))
     of_all, of_one = weights(wrong_and_right, np.ones(2), 1.0 * np.stack([np.ones(2000), np.arange(2000) == 0]))
     assert of_all[1] > 0.99
     assert of_one[1] < 0.8

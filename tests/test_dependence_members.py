@@ -15,7 +15,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.exponents import Group, Layout
 from bayesnb.dependence.label_trees import STRENGTH, LabelTrees, LabelTreeTerm
-from bayesnb.dependence.learning import ALL, FOLDS, LINEAR, NAIVE, TREES, HeldOutRows, mixed, stacked
+from bayesnb.dependence.learning import ALL, FOLDS, LINEAR, NAIVE, SHARES, TREES, WEIGHTED, HeldOutRows, mixed, stacked
 from bayesnb.dependence.posterior import tempered
 from bayesnb.families.columns import Coded
 from bayesnb.model.order import Order
@@ -197,13 +197,46 @@ def test_the_power_of_an_average_makes_an_underconfident_mean_more_certain():
     log_p = np.log(timid / timid.sum(1, keepdims=True))
     first = np.arange(3000) < 2
     (found, power), (_, of_two) = stacked(
-        {"naive Bayes": log_p, "all terms": log_p}, y, 1.0 * np.stack([~first, first])
+        {"naive Bayes": log_p, "all terms": log_p}, y, 1.0 * np.stack([~first, first]), np.arange(3000) % FOLDS
     )
     assert 1.7 < power < 2.3
     assert_allclose(sum(found.values()), 1.0)
     assert abs(of_two - 1) < 0.2
-    (alone,) = stacked({"naive Bayes": log_p[2:], "all terms": log_p[2:]}, y[2:], np.ones((1, 2998)))
+    fold = np.arange(2, 3000) % FOLDS
+    (alone,) = stacked({"naive Bayes": log_p[2:], "all terms": log_p[2:]}, y[2:], np.ones((1, 2998)), fold)
     assert_allclose([*alone[0].values(), alone[1]], [*found.values(), power], rtol=1e-9)
+
+
+def of_coin(score: np.ndarray) -> np.ndarray:
+    """The log probabilities of two classes, if the log-odds of the second are ``score``."""
+    return -np.logaddexp(0, np.stack([score, -score], 1))
+
+
+def test_naive_bayes_gets_nearly_all_the_weight_if_it_is_true_and_none_if_it_is_not():
+    fold, weight, shares, true, false = np.arange(300) % FOLDS, np.ones((1, 300)), np.full((300, 2), -np.log(2)), [], []
+    for seed in range(9):
+        rng = np.random.default_rng(seed)
+        score = rng.normal(0, 2, 300)
+        y = (rng.random(300) < np.exp(of_coin(score)[:, 1])).astype(int)
+        wrong = {name: of_coin(score + rng.normal(0, 1.5, 300)) for name in (WEIGHTED, TREES, ALL)}
+        true += stacked({SHARES: shares, NAIVE: of_coin(score), **wrong}, y, weight, fold)
+        false += stacked({SHARES: shares, NAIVE: of_coin(-score), ALL: of_coin(score)}, y, weight, fold)
+    assert np.median([found[NAIVE] for found, _ in true]) > 0.9
+    assert min(found[SHARES] for found, _ in true) > 0
+    assert max(found[NAIVE] for found, _ in false) < 0.1
+
+
+@pytest.mark.slow
+def test_an_average_has_nearly_the_log_loss_of_naive_bayes_where_naive_bayes_is_true():
+    costs = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(2, size=2100)
+        X = rng.normal(y[:, None] * rng.normal(0, 0.7, 5), 1.0)
+        both = (BayesianNB(dependence=how).fit(X[:100], y[:100]).predict_proba(X[100:]) for how in ("auto", None))
+        auto, naive = (-np.log(p[np.arange(2000), y[100:]]).mean() for p in both)
+        costs.append(auto - naive)
+    assert np.mean(costs) < 0.005
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit
 
 from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
@@ -17,7 +18,7 @@ from bayesnb.kernels.blocks import one_thread_each
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of, pieces
 from bayesnb.model.naive_bayes import EXACT
 from bayesnb.model.order import Order
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, log
 from bayesnb.progress import Progress, counted
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, Message, RefusedError
@@ -117,8 +118,7 @@ class _Learning:
         exponents, predicted = each[ALL], None
         if self.spec.average:
             held_out = drawn.held_out(each)
-            own = held_out.labels
-            exponents = averaged(each, *stacked(held_out.log_p, own.codes, own.weight[None])[0])
+            exponents = averaged(each, *held_out.stacked(held_out.labels.weight[None])[0])
             predicted = held_out.predicted(len(labels)) if isinstance(some, slice) else None
             if predicted is not None and (change := self.posterior.change_of_prior()).any():
                 predicted = normalize(predicted + change)
@@ -230,6 +230,9 @@ class HeldOutRows:
     rows: Array
     fold: Array
 
+    def stacked(self, weight: Array) -> list[tuple[dict[str, float], float]]:
+        return stacked(self.log_p, self.labels.codes, weight, self.fold)
+
     def predicted(self, n: int) -> Array | None:
         """Out-of-fold log p(c | x) of all n rows under the model average, (row, class).
 
@@ -240,7 +243,7 @@ class HeldOutRows:
             return None
         found = np.empty_like(self.log_p[ALL])
         rest = self.fold != np.arange(folds)[:, None]
-        for k, (weight, power) in enumerate(stacked(self.log_p, self.labels.codes, self.labels.weight * rest)):
+        for k, (weight, power) in enumerate(self.stacked(self.labels.weight * rest)):
             out = np.flatnonzero(~rest[k])
             found[self.rows[out]] = tempered(mixed({name: p[out] for name, p in self.log_p.items()}, weight), power)
         return found
@@ -263,15 +266,23 @@ MOST_LOG_POWER = 1.5
 """Largest absolute value of the logarithm of this power."""
 
 
-def stacked(log_p: Mapping[str, Array], codes: Array, weight: Array) -> list[tuple[dict[str, float], float]]:
-    """Estimate the weights of a model average (stacking), and the power of the weighted mean, by posterior modes.
+def stacked(
+    log_p: Mapping[str, Array], codes: Array, weight: Array, fold: Array
+) -> list[tuple[dict[str, float], float]]:
+    """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    ``weight``, (average, row), holds weights of the rows for each of several averages. The weights of the members have
-    a Dirichlet prior (Yao et al. 2018). The power is needed because means of calibrated probabilities are
-    underconfident (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
+    ``weight``, (average, row), holds weights of the rows for each of several averages. The weights of the members are
+    the posterior mode under a Dirichlet prior (Yao et al. 2018), averaged with those of naive Bayes by
+    :func:`toward_naive_bayes`. The power is needed because means of calibrated probabilities are underconfident
+    (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
-    of_members = weights(np.stack([p[rows, codes] for p in log_p.values()]), prior, weight)
+    own = np.stack([p[rows, codes] for p in log_p.values()])
+    some = ~np.isneginf(own).all(0)
+    # Relative to the best member of each row, so that no sum underflows.
+    likely, known, fold = np.exp(own[:, some] - own[:, some].max(0)), weight[:, some], fold[some]
+    of_rest = np.stack([weights(likely, prior, known * (fold != k)) for k in range(fold.max(initial=0) + 1)])
+    of_members = toward_naive_bayes(weights(likely, prior, known), of_rest[fold], likely, known, [*log_p])
     found = [dict(zip(log_p, each, strict=True)) for each in of_members.tolist()]
     mean = np.stack([mixed(log_p, each) for each in found])
     own, finite = np.where(weight > 0, mean[:, rows, codes], 0.0), np.where(np.isneginf(mean), 0.0, mean)
@@ -292,21 +303,37 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
     return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 
-def weights(log_p: Array, prior: Array, weight: Array) -> Array:
+def weights(likely: Array, prior: Array, weight: Array) -> Array:
     """Estimate the weights of the members, (average, member), by EM with a Dirichlet prior.
 
-    ``log_p``, (member, row), holds the log probabilities of the labels. ``weight``, (average, row), holds the row
+    ``likely``, (member, row), holds the relative probabilities of the labels. ``weight``, (average, row), holds the row
     weights of each average.
     """
-    some = ~np.isneginf(log_p).all(0)
-    # Relative to the best member of each row, so that no sum underflows.
-    likely = np.exp(log_p[:, some] - log_p[:, some].max(0))
-    total = prior.sum() + weight[:, some].sum(1, keepdims=True)
-    pi, prior, weight = np.tile(prior / prior.sum(), (len(weight), 1)), prior / total, weight[:, some] / total
+    total = prior.sum() + weight.sum(1, keepdims=True)
+    pi, prior, weight = np.tile(prior / prior.sum(), (len(weight), 1)), prior / total, weight / total
     for _ in range(500):
         # The new weights add up to 1.
         pi = prior + pi * ((weight / (pi @ likely)) @ likely.T)
     return pi
+
+
+def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
+    """Average the weights ``pi``, (average, member), with the weights of naive Bayes alone.
+
+    Naive Bayes alone has the prior probability 1/2. Its posterior probability compares the probabilities of the labels,
+    ``likely``, (member, row), under both weights. For this comparison, the weights of each row, ``of_rest``, (row,
+    average, member), come from the other folds (pseudo-Bayesian model averaging: Yao et al. 2018). The weight of the
+    class frequencies does not change.
+    """
+    is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
+
+    def alone(pi: Array) -> Array:
+        shares = np.where(is_shares, pi, 0.0)
+        return np.where(is_naive, 1 - shares.sum(-1, keepdims=True), shares)
+
+    several, one = (log(np.einsum("ram,mr->ar", each, likely)) for each in (of_rest, alone(of_rest)))
+    p = expit((weight * (one - several)).sum(1, keepdims=True))
+    return p * alone(pi) + (1 - p) * pi
 
 
 def averaged(found: Members, weight: Mapping[str, float], power: float = 1.0) -> LearnedExponents:

@@ -47,14 +47,16 @@ def _products(data: Array, indices: Array, indptr: Array, table: Array, start: i
     for i in range(len(found)):
         for c in range(0, found.shape[1], 4):
             p, q, r, s = lanes(c, found.shape[1] - 1)
+            more = s != q  # Two classes need only two sums.
             at_p = at_q = at_r = at_s = 0.0
             for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
                 n, j = data[k], np.uintp(indices[k])
                 at_p += n * table[j, p]
                 at_q += n * table[j, q]
-                at_r += n * table[j, r]
-                at_s += n * table[j, s]
-            found[i, p], found[i, q], found[i, r], found[i, s] = at_p, at_q, at_r, at_s
+                if more:
+                    at_r += n * table[j, r]
+                    at_s += n * table[j, s]
+            found[i, s], found[i, r], found[i, q], found[i, p] = at_s, at_r, at_q, at_p
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
@@ -88,6 +90,7 @@ def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array
     for i in range(len(found)):
         for c in range(0, found.shape[1], 4):
             p, q, r, s = lanes(c, found.shape[1] - 1)
+            more = s != q
             at_p = at_q = at_r = at_s = 0.0
             for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
                 n, j = data[k], np.uintp(indices[k])
@@ -96,8 +99,9 @@ def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array
                 if place < several and np.float64(whole) == n:
                     at_p += known[place, j, p]
                     at_q += known[place, j, q]
-                    at_r += known[place, j, r]
-                    at_s += known[place, j, s]
+                    if more:
+                        at_r += known[place, j, r]
+                        at_s += known[place, j, s]
                 else:
                     at_p += _log_rising(alpha[j, p], n)
                     at_q += _log_rising(alpha[j, q], n) if q != p else 0.0

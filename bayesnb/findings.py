@@ -38,6 +38,9 @@ PAIR = rf"{NUMBER}\s*[/x×|]\s*{NUMBER}"
 WEIGHTS = re.compile("wgt|weight|gewicht|(^|_)wt(_|$)", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
+WEIGHED = re.compile(r"(^|[^a-z])(m?g|kg|grams?|gramm|lbs?|oz|t|tons?|pounds?|birth|body)([^a-z]|$)", re.IGNORECASE)
+"""Names of columns that hold the weight of a thing."""
+
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
 SCALES = [
@@ -366,9 +369,10 @@ def examine(
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.
         marked = [remark for remark in found if remark.option]
+        numeric = {*frame.select_dtypes("number")}
         again = [remark for remark in examine(rest, target, rows, layouts, declares) if remark not in marked]
         # A column read as levels is not described as numbers too, as it would be after the remedy.
-        levels = {remark.column for remark in marked if remark.serious} - kinds.keys()
+        levels = {remark.column for remark in marked if remark.serious and remark.column not in numeric} - kinds.keys()
         found = marked + [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
@@ -655,6 +659,8 @@ def _texts(
     if better:
         said = "{k:,} texts of several words, which predict better as a bag of words than as levels: {words}"
     drop = not better and (key or once > 0.5 * n)
+    if (drop or of_key) and k < 0.95 * n:
+        said += ". If rows of one level are about one case, score by folds that keep them together"
     message = Message(said, k=k, n=n, once=once, words=bag, leave=Cure("drop", column=name))
     yield Remark(name, message, key or once > 0.1 * n, drop, cures=(bag,), asks=not better)
 
@@ -734,11 +740,13 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         said += "{use}; rescale weights of a survey before, by bayesnb.model.reliability_weights"
         message = Message(said, k=k, mean=held.mean(), n=n, leave=Cure("drop", column=name), use=use)
         yield Remark(name, message, drop=relative, asks=True)
-    elif n >= 100 and whole and (weights or warned.named_as_key(name)) and 2 * k > n:
-        options = "--drop {0}, or --weight {0}".format(shlex.quote(str(name)))
-        cures = Spelled("leave it out, or pass it as sample_weight", options)
-        said = "{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}"
-        yield Remark(name, Message(said, k=k, n=n, cures=cures), asks=True)
+    elif n >= 100 and whole and warned.named_as_key(name) and 2 * k > n:
+        said = "{k:,} different whole numbers in {n:,} rows: if it is an identifier, {leave}"
+        yield Remark(name, Message(said, k=k, n=n, leave=Cure("drop", column=name)), asks=True)
+    elif n >= 100 and whole and weights and low > 0 and 2 * k > n and not WEIGHED.search(str(name)):
+        use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
+        said = "{k:,} different whole numbers in {n:,} rows: if a number is how many cases its row stands for, {use}"
+        yield Remark(name, Message(said, k=k, n=n, use=use), asks=True)
     elif not amount and (question := _distinct(name, levels, n)) is not None:
         yield Remark(name, question, asks=True)
     for value in SENTINELS:
@@ -763,15 +771,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     below, others = held[held < 0], held[held >= 0]
     if len(below) > 1 and below.nunique() == 1 and k > 20 and (value := float(below.iloc[0])).is_integer():
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
-        # Beside whole numbers, a few such cells may be ordinary values, such as degrees.
-        if not (others % 1 == 0).all() or levels[value] > 3 * near.max():
+        # Beside whole numbers, a few such cells may be ordinary values, such as degrees, unless no small number occurs.
+        if not (others % 1 == 0).all() or levels[value] > 3 * near.max() or _zeros_apart(others, least=5):
             said = "{share} are {value:.0f}, and all other numbers are 0 or more: if it means missing, {na}"
             na = missing_in(name, int(value), False)
             said = Message(said, share=_percent(len(below) / n), value=value, na=na)
             yield Remark(name, said, True, option=("--na", f"{name}={value:.0f}"))
             return
-    asks = False
-    while (apart := _apart(held)) is not None:
+    asks, zeros = False, _zeros_apart(held)
+    while (apart := _apart(held[held != 0] if zeros else held)) is not None:
         said, errors = apart
         yield Remark(name, said, True, asks=True)
         if not len(errors):
@@ -779,20 +787,36 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         # The other cells may need a family, which is stated once the errors are corrected.
         asks, right = True, ~held.isin(errors)
         held, labels = held[right], None if labels is None else labels[right]
-    yield from (replace(remark, asks=remark.asks or asks) for remark in _family(name, held, labels))
+    found = _family(name, held, labels) if not zeros else [_of_zeros(name, held, labels)]
+    yield from (replace(remark, asks=remark.asks or asks) for remark in found)
+
+
+def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:
+    """Whether zeros are far below all other numbers, of which none is negative."""
+    above = held[held > 0]
+    apart = held.min() >= 0 and len(held) >= FEWEST_CELLS and above.nunique() >= 20
+    return bool(apart and (least or len(above) < len(held)) and above.min() > max(least, 0.2 * above.quantile(0.99)))
+
+
+def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
+    share, above = float((held == 0).mean()), held[held > 0]
+    # Nothing is as far from the others as such a 0, which is no amount, unless it is frequent.
+    missing = bool(above.min() > np.ptp(above[above <= above.quantile(0.99)]) and share < 0.1)
+    said = "{share} are 0, and the smallest other value is {least:g}: if 0 means missing, {na}"
+    cures = () if missing or improving.hurdle_is_worse(held, labels) else (Cure("features", "Hurdle", name),)
+    said += "; if it is an amount, {cure}" * bool(cures)
+    shown = dict(zip(["cure"], cures, strict=False))
+    message = Message(said, share=_percent(share), least=above.min(), na=missing_in(name, 0, False), **shown)
+    return Remark(name, message, missing, option=("--na", f"{name}=0") if missing else (), cures=cures)
 
 
 def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     n, k, low, high = len(held), held.nunique(), held.min(), held.max()
-    whole = bool((held % 1 == 0).all())
-    zeros, least = float((held == 0).mean()), held[held > 0].min()
-    if low == 0 and k > 20 and zeros > 0.01 and least > 0.2 * high:
-        said = Message("{share} are 0, and the smallest other value is {least:g}: if 0 means missing, {na}",
-                       share=_percent(zeros), least=least, na=missing_in(name, 0, False))  # fmt: skip
-        yield Remark(name, said)
+    whole, zeros = bool((held % 1 == 0).all()), float((held == 0).mean())
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
     if short and (order := improving.best_in_order(held, labels)):
-        said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
+        said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}, with the levels "
+        said += "that may still come; MAP does not exist then"
         yield Remark.of_family(name, ("Ordinal", order), said, low=order[0], high=order[-1])
         return
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)
@@ -837,6 +861,8 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
+    elif k > 10 and low > 0 and held.skew() > SKEWED / 2 and improving.better_as_log(held, labels):
+        yield Remark.of_family(name, "LogNormal", "skewed and all positive, and predicts better as log-normal: {cure}")
     elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
         said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
         spelled = Spelled(f"families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
@@ -879,13 +905,17 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
         if not len(far):
             others, far = _without_group(finite)
     between = f"({others[0]:g} to {others[-1]:g})"
-    if 5 <= len(far) <= 0.2 * len(held) and len(np.unique(far)) > 2:
+    one_or_two = len(np.unique(far)) <= 2
+    if 5 <= len(far) <= 0.2 * len(held) and not one_or_two:
         share = f"{_percent(len(far) / len(held))} of the cells ({far[0]:g} to {far[-1]:g})"
         return f"{share} lie far from the others {between}; they may be in another unit", far[:0]
-    if 0 < len(far) < 5 and len(np.unique(others)) >= 10:
+    if 0 < len(far) <= 0.2 * len(held) and (len(far) < 5 or one_or_two) and len(np.unique(others)) >= 10:
         values = ", ".join(f"{value:g}" for value in np.unique(far))
         one = len(np.unique(far)) == 1
         maybe = "it may be a typing error" if one else "they may be typing errors"
+        if len(far) >= 5:
+            values += f" (in {len(far):,} cells)"
+            maybe += ", or mean that the value is missing"
         return f"{values} {'lies' if one else 'lie'} far from the other cells {between}; {maybe}", far
     return None
 

@@ -365,7 +365,7 @@ def answered():
         "answers": (["often", "never", "always", "often"] * 60, "ordered answers", "categorical"),
         "row": (range(1, 241), "counts the rows", "gaussian"),
         "order_id": (rng.permutation(240) * 7 + 1000, "looks like an identifier", "gaussian"),
-        "weight": (rng.permutation(10**6)[:240], "an identifier, or a weight?", "gaussian"),
+        "weight": (rng.permutation(10**6)[:240], "how many cases its row stands for", "gaussian"),
         "sown": ([f"2024-{a:02d}-{b:02d}" for a, b in zip(months, days, strict=True)], "read as days", "date:month"),
         "cut": ([f"{a:02d}/{b:02d}/2024" for a, b in zip(months, days, strict=True)], "open", "date:elapsed,mdy"),
         "clock": ([f"{a:02d}:{b:02d}" for a, b in zip(months, days, strict=True)], "times of day", "categorical"),
@@ -946,3 +946,68 @@ def test_honest_columns_do_not_tell_the_class():
         X["gappy"] = np.where(rng.random(n) < 0.1 + 0.2 * y, np.nan, rng.normal(size=n))
         assert "when a class is to be predicted, leave" not in (said := str(nb.inspect(X, y)))
         assert "tell" not in said
+
+
+@pytest.mark.parametrize("zeros", [1, 9, 60])
+def test_zeros_far_below_all_other_numbers_are_asked_about_however_few_they_are(zeros):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["ill", "well"], 1200)
+    X = pd.DataFrame({"celsius": rng.normal(37, 0.6, 1200).round(1), "pulse": rng.normal(85 + 15 * (y == "ill"), 12)})
+    X[:zeros] = 0
+    X["hours"] = rng.normal(0, 1, 1200)
+    found = nb.inspect(X, y)
+    said = found.table.set_index("column")["finding"]
+    assert found.table["column"].tolist() == ["celsius", "pulse"]  # One finding per column.
+    assert said.str.contains("are 0, and the smallest other value is").all()
+    # Nothing is as far from the others as 0 degrees, which are read as missing; a pulse of 0 remains a question.
+    gone = found.mended(X).isna().sum()
+    assert (gone["celsius"], gone["pulse"]) == (zeros, 0)
+    assert ("if it is an amount, features={'pulse': families.Hurdle()}" in said["pulse"]) == ("pulse" in found.features)
+    p = nb.BayesianNB(found.features).fit(found.mended(X), y).predict_proba(X[zeros:])
+    right = nb.BayesianNB().fit(X[zeros:], y[zeros:]).predict_proba(X[zeros:])
+    assert np.abs(p - right).max() < 0.1
+
+
+def test_no_wrong_code_of_a_column_hides_another():
+    rng = np.random.default_rng(0)
+    n = 2400
+    y, age = rng.choice(["kept", "returned"], n), rng.normal(36, 9, n).clip(18, 80).round()
+    codes = {0: 74, -1: 4, 125: 4, 199: 2, 1985: 7}
+    age[: sum(codes.values())] = np.repeat([*codes], [*codes.values()])
+    for some in ((0, -1, 125, 199, 1985), (0, -1), (-1, 1985), (0, 1985), (125, 199)):
+        kept = ~np.isin(age, [*{*codes} - {*some}])
+        said = " ".join(nb.inspect({"age": age[kept]}, y[kept]).table["finding"])
+        assert ("are -1" in said, "are 0, and" in said) == (-1 in some, 0 in some)
+        assert all(str(code) in said for code in some)
+    # One number in many cells beside whole numbers that spread to it is no code.
+    assert "far from" not in str(nb.inspect({"x": np.r_[rng.integers(0, 60, 500), np.repeat(80, 30)]}, y[:530]))
+
+
+def test_a_moderately_skewed_column_is_tried_as_log_normal_and_one_without_use_is_not():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    X = {"days": rng.lognormal(1 + 0.3 * y, 0.45).round(1), "other": rng.lognormal(1, 0.45, 2000).round(1)}
+    assert max(pd.DataFrame(X).skew()) < 2
+    assert {name: type(each).__name__ for name, each in nb.inspect(X, y).features.items()} == {"days": "LogNormal"}
+
+
+def test_the_weight_of_a_thing_is_no_weight_of_the_row():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["kept", "returned"], 900)
+    X = {name: rng.integers(1000, 4000, 900) for name in ("weight_g", "Gewicht (kg)", "birth weight")}
+    assert str(nb.inspect(X, y)) == "nothing deserves attention"
+    said = str(nb.inspect({"weight": rng.integers(1000, 9000, 900)}, y))
+    assert "if a number is how many cases its row stands for, pass it as sample_weight" in said
+    assert "identifier" not in said
+
+
+def test_an_identifier_of_several_rows_and_an_order_of_levels_say_what_to_mind():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = pd.DataFrame({"patient": [f"P{k}" for k in rng.choice(1000, 600)], "row": [f"R{k}" for k in range(600)]})
+    X["coma"] = np.clip(15 - rng.poisson(0.5 + 2.5 * y * rng.random(600)), 10, 15)
+    said = nb.inspect(X, y).table.set_index("column")["finding"]
+    assert "score by folds that keep them together" in said["patient"]
+    assert "folds" not in said["row"]
+    if "ordered answers" in said["coma"]:
+        assert "with the levels that may still come; MAP does not exist then" in said["coma"]

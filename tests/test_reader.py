@@ -221,14 +221,16 @@ PROPOSED = {
 
 def test_inspect_proposes_to_drop_shuffled_numbers_of_customers_and_to_order_answers(tmp_path, capsys):
     frame = pd.DataFrame({name: cells for name, (cells, _) in PROPOSED.items()})
-    frame = frame.assign(weight=np.random.default_rng(1).integers(10_000, 900_000, 120), y=["p", "q"] * 60)
+    frame = frame.assign(
+        weight=np.random.default_rng(1).integers(10_000, 900_000, 120), y=["p", "p", "q", "q", "q"] * 24
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(SystemExit):
         main(["inspect", str(tmp_path / "t.csv"), "--target", "y"])
     said = capsys.readouterr().out
     command = said.splitlines()[-1]
     assert [name for name, (_, option) in PROPOSED.items() if option not in command] == []
-    assert "an identifier, or a weight? --drop weight, or --weight weight" in said
+    assert "if a number is how many cases its row stands for, --weight weight" in said
 
 
 # What is no file

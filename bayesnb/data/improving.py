@@ -21,7 +21,7 @@ from bayesnb.data.targets import few_classes
 from bayesnb.data.text import Text
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
-from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
 from bayesnb.families.rounded import Rounded, rounding
@@ -256,6 +256,12 @@ def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
     """Whether a Pólya tree predicts the class better than a Gaussian, and better than the class frequencies."""
     held, known = _labelled(held, labels)
     return known is not None and _surpasses(_scores_as(PolyaTree(), held, known), held, known)
+
+
+def better_as_log(held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether a LogNormal predicts the class better than a Gaussian, and better than the class frequencies."""
+    held, known = _labelled(held, labels)
+    return known is not None and _surpasses(_scores_as(LogNormal(), held, known), held, known)
 
 
 def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:

@@ -245,8 +245,27 @@ def test_a_cell_that_does_not_fit_counts_as_missing_with_a_warning():
         row = as_text(X, "%Y-%m-%d")[:1].assign(**{column: odd})
         with pytest.warns(UnreadCellWarning, match=f"column '{column}'.*{odd.replace('$', '.')}"):
             found = clf.predict_proba(row)
-        if column != "contact":
-            assert np.abs(found - clf.predict_proba(row.assign(**{column: None}))).max() < 1e-12
+        assert np.abs(found - clf.predict_proba(row.assign(**{column: None}))).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("cell", "like", "said"),
+    [
+        ("Fax", None, "1 of 1 cells are no choices among its options, such as 'Fax', and count as missing"),
+        ("email", None, "count as missing: if it is one, write 'Email'"),
+        ("Email, chat", None, "count as missing: if it is one, write 'Email; Chat'"),
+        ("Fax; Email", "Email", "options that were not learned are ignored"),
+    ],
+)
+def test_a_cell_without_a_learned_option_is_no_evidence_of_no_option(cell, like, said):
+    X = {"contact": ["Email; Chat", "Email", "Phone; Chat; Email", "Phone", "Phone; Chat", "Chat", ""]}
+    clf = BayesianNB().fit(X, ["new", "new", "new", "old", "old", "old", "new"])
+    with pytest.warns(UnreadCellWarning) as warned:
+        found = clf.predict_proba({"contact": [cell]})
+    assert said in str(warned[0].message)
+    assert_allclose(found, clf.predict_proba({"contact": [like]}))
+    none, gap = (clf.predict_proba({"contact": [cell]}) for cell in ("", None))
+    assert abs(none - gap).max() > 0.01
 
 
 ORDERS = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y", "%d.%m.%Y": "%m/%d/%y", "%d-%m-%Y %H:%M": "%m-%d-%Y %H:%M"}
@@ -775,6 +794,11 @@ def test_a_wrong_date_among_dates_is_named_by_fit_as_by_inspect() -> None:
 # One currency, and no unit
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 def prices(marked, n=60):
     """Prices with decimal commas, of which some cells (``marked``) name a currency."""
     rng = np.random.default_rng(1)
@@ -786,7 +810,7 @@ def prices(marked, n=60):
 
 
 @pytest.mark.parametrize("feature", ["number:,", "number", "log-normal", "binned:10,30"])
-def test_prices_of_which_some_name_a_currency_are_learned_like_plain_numbers(capsys, feature, few_drawn_labels):
+def test_prices_of_which_some_name_a_currency_are_learned_like_plain_numbers(capsys, feature, few_drawn_labels, folder):
     for table, name in zip(prices(lambda k: k % 7 == 3), ("plain", "mixed"), strict=True):
         table.to_csv(f"{name}.csv", sep=";", index=False)
         asked = (f"{name}.csv", "--target", "outcome", "--feature", f"price={feature}", "-o", f"{name}.bayesnb")
@@ -797,7 +821,7 @@ def test_prices_of_which_some_name_a_currency_are_learned_like_plain_numbers(cap
     assert Path("plain-out.csv").read_text() == Path("mixed-out.csv").read_text()
 
 
-def test_inspect_proposes_the_reading_of_prices_of_which_some_name_a_currency(capsys):
+def test_inspect_proposes_the_reading_of_prices_of_which_some_name_a_currency(capsys, folder):
     _, mixed = prices(lambda k: k % 7 == 3)
     mixed.to_csv("mixed.csv", sep=";", index=False)
     out = run(capsys, "inspect", "mixed.csv", "--target", "outcome")[1]
@@ -812,7 +836,7 @@ def test_inspect_proposes_the_reading_of_prices_of_which_some_name_a_currency(ca
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_model_of_plain_numbers_reads_new_cells_in_one_currency_with_a_warning(capsys, few_drawn_labels):
+def test_a_model_of_plain_numbers_reads_new_cells_in_one_currency_with_a_warning(capsys, few_drawn_labels, folder):
     plain, mixed = prices(lambda k: k in (3, 4))
     plain.to_csv("plain.csv", sep=";", index=False), mixed.to_csv("mixed.csv", sep=";", index=False)
     assert run(capsys, "fit", "plain.csv", "--target", "outcome", "-o", "m.bayesnb")[0] == 0
@@ -858,7 +882,7 @@ def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, 
 
 
 @pytest.mark.parametrize("cell", ["50%", "50 %"])
-def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell):
+def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell, folder):
     rng = np.random.default_rng(0)
     pd.DataFrame({"share": rng.random(40).round(2), "y": ["a", "b"] * 20}).to_csv("t.csv", index=False)
     pd.DataFrame({"share": [cell, "0.2"]}).to_csv("new.csv", index=False)
@@ -874,7 +898,7 @@ def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell):
 
 @pytest.mark.parametrize("cell", ["unknown", "ca. 30", "-5"])
 @pytest.mark.parametrize("command", ["fit", "compare", "predict"])
-def test_errors_name_the_row_of_the_file_even_if_other_rows_have_no_class(capsys, cell, command):
+def test_errors_name_the_row_of_the_file_even_if_other_rows_have_no_class(capsys, cell, command, folder):
     rng = np.random.default_rng(3)
     price = [f"{x:.2f}" for x in rng.lognormal(3, 1, 50)]
     table = pd.DataFrame({"price": price, "other": rng.random(50), "y": rng.choice(["a", "b"], 50)})
@@ -894,7 +918,7 @@ def test_errors_name_the_row_of_the_file_even_if_other_rows_have_no_class(capsys
     assert "in row 41" in err
 
 
-def test_errors_about_a_stream_name_no_row_of_a_list_of_levels():
+def test_errors_about_a_stream_name_no_row_of_a_list_of_levels(folder):
     rng = np.random.default_rng(3)
     price = [f"{x:.2f}" for x in rng.lognormal(3, 1, 50)]
     table = pd.DataFrame({"price": [*price[:41], "ca. 30", *price[42:]], "y": ["a", "b"] * 25})

@@ -700,7 +700,9 @@ class Choices(Reading):
     separator : str, optional
         The text between two options; inferred from the cells by default.
     options : sequence of str, optional
-        The options; by default the options in the rows of the first fit. Other options are ignored.
+        The options; by default the options in the rows of the first fit. Other options are ignored. A cell with only
+        other options counts as missing, because it may hold an option in another spelling. An empty text means that no
+        option was chosen.
 
     Notes
     -----
@@ -754,15 +756,31 @@ class Choices(Reading):
         codes, distinct = codes_of(column)
         place = {option: k for k, option in enumerate(self.options)}
         held = np.full((len(distinct) + 1, len(place)), np.nan)
-        unread = []
-        for row, text in zip(held, distinct, strict=False):
-            # A single choice may be a number, and be stored as a float.
-            chosen = _split(f"{text:.15g}" if isinstance(text, float) else str(text), self.separator)
-            row[:] = 0.0
-            row[[place[one] for one in chosen if one in place]] = 1.0
-            unread.append(any(one not in place for one in chosen))
-        warn_of_unread(column.name, "choices among its options alone", codes, [*map(str, distinct)], unread, "ignored")
+        # A single choice may be a number, and be stored as a float.
+        texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in distinct]
+        unread, partly = [], []
+        for row, text in zip(held, texts, strict=False):
+            chosen = _split(text, self.separator)
+            known = [place[one] for one in chosen if one in place]
+            unread.append(not known and bool(chosen) and text.strip().lower() not in amounts.GAPS)
+            partly.append(0 < len(known) < len(chosen))
+            if not unread[-1]:  # Otherwise, an option in another spelling would be evidence of no option.
+                row[:] = 0.0
+                row[known] = 1.0
+        warn_of_unread(column.name, "choices among its options", codes, texts, unread, write=self._written)
+        warn_of_unread(column.name, "choices among its options alone", codes, texts, partly, OTHERS_IGNORED)
         return {name: held[codes, k] for k, name in enumerate(self.names(column.name))}
+
+    def _written(self, text: str) -> str:
+        known = {folded(option): option for option in self.options}
+        for sep in SEPARATORS:
+            chosen = [known.get(folded(one)) for one in _split(text, sep)]
+            if None not in chosen:
+                return repr(f"{self.separator} ".join(chosen))
+        return ""
+
+
+OTHERS_IGNORED = "options that were not learned are ignored"
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -1037,7 +1055,7 @@ def converted(column: Column, value: Any, said: str, write: Callable[[str], str]
 
 
 def warn_of_unread(
-    column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing",
+    column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "count as missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
     """Warn of cells that do not fit the reading. ``write(text)`` is the suggested replacement, or "" for none."""
@@ -1045,8 +1063,7 @@ def warn_of_unread(
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
     shown = texts[codes[np.flatnonzero(rows)[0]]]
-    effect = "count as missing" if then == "missing" else "options that were not learned are ignored"
-    effect += f": if it is one, write {cure}" if (cure := write(shown)) else ""
+    effect = then + (f": if it is one, write {cure}" if (cure := write(shown)) else "")
     cells = f"{int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}"
     warn(f"column {column!r}: {cells}, and {effect}", UnreadCellWarning)
 

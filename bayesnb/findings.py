@@ -528,7 +528,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
-        said = f"numbers in several units ({shown}, not counting repetitions), read as levels: convert them to one unit"
+        said = f"numbers in several units (different cells: {shown}), read as levels: convert them to one unit"
         yield Remark(name, said, True, asks=True)
         return
     if not units and (found := readings.nearly_recognised(texts)):
@@ -852,7 +852,7 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
     elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):
         yield found
     elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > SKEWED) and not improving.hurdle_is_worse(held, labels):
-        said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * whole
+        said = "{share} are 0, the others positive: {cure}" + ". Its samples have fractions" * whole
         yield Remark.of_family(name, "Hurdle", said, share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > SKEWED:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
@@ -880,7 +880,7 @@ def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark |
     said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
     kind = family if isinstance(family, str) else family[0]
     if kind == "Hurdle":
-        said = "{share} are 0, the others positive: {cure}" + ". Its draws are not whole numbers" * (family == "Hurdle")
+        said = "{share} are 0, the others positive: {cure}" + ". Its samples have fractions" * (family == "Hurdle")
     elif kind == "Binned":
         said = "whole numbers from {low:g} to {high:g}, which predict better as intervals: {cure}"
     said += "" if family in gains.informative else f". It predicts better than a Gaussian, but {NEITHER}"

@@ -140,7 +140,17 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, cap
     )
     error = BayesianNB().fit(X, y).predict_interval(X[::8]).attrs["mcse"]
     _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", few, "--interval")
-    assert f"the ends of the intervals come from draws, with a standard error of at most {error:.2g}" in said
+    assert f"in the least certain of {len(X[::8])} rows, the standard error is {error:.2g}" in said
+    assert "outside its interval" not in said
+    done("fit", path, "--target", "species", "--dependence", "weighted", "-o", tmp_path / "w.bayesnb")
+    _, out, said = run(capsys, "predict", tmp_path / "w.bayesnb", few, "--interval", "--digits", 17)
+    ends = pd.read_csv(io.StringIO(out))
+    each = [
+        (ends[f"p_{c}"] < ends[f"p_{c}_lower"] - 1e-6) | (ends[f"p_{c}"] > ends[f"p_{c}_upper"] + 1e-6) for c in set(y)
+    ]
+    outside = int(np.any(each, axis=0).sum())
+    assert outside > 0
+    assert f"in {outside} of {len(ends)} rows, a probability lies outside its interval" in said
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert kept.columns[:2].tolist() == ["year", "prediction"]
     assert kept.columns[-1] == "p_Gentoo_upper"

@@ -311,3 +311,10 @@ def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
         for prior in ({"no": 0.4, "yes": 0.4, "never": 0.2}, {"no": 0.5, "yes": 0.5})
     )
     assert plain < named < plain + 1
+
+
+def test_an_error_about_folds_is_short_and_names_the_way_for_groups():
+    folds = [(np.arange(1000), np.arange(1000, 2000))] * 50
+    with pytest.raises(ValueError, match=r"or None for a held-out table; got .*cross_validate") as refused:
+        evaluate(BayesianNB(), TENNIS, PLAY, cv=folds)
+    assert len(str(refused.value)) < 700

@@ -858,7 +858,10 @@ def test_a_hurdle_for_whole_numbers_is_said_to_have_other_draws():
     rng, y = np.random.default_rng(4), np.repeat(["clean", "dirty"], 300)
     each = rng.gamma(0.35, np.repeat([4.0, 600.0], 300) / 0.35) * rng.gamma(1.0, 1.0, 600)
     amounts = np.where(rng.random(600) < np.repeat([0.7, 0.2], 300), 0.0, each)
-    for cells, end in ((np.round(amounts), "Its draws are not whole numbers"), (amounts, "families.Hurdle()}")):
+    for cells, end in (
+        (np.round(amounts), "Its samples have fractions"),
+        (amounts, "families.Hurdle()}"),
+    ):
         (said, *_) = nb.inspect(pd.DataFrame({"ecoli": cells}), y).table["finding"]
         assert "are 0, the others positive" in said
         assert said.endswith(end)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from pyarrow.dataset import dataset
 from scipy.stats import binom
 
-from bayesnb import BayesianNB, Categorical, Dirichlet, cli, load
+from bayesnb import BayesianNB, Categorical, Dirichlet, cli, from_draws, load
 from bayesnb.data.readers import frame
 from bayesnb.errors import ModelFileError
 from bayesnb.families import Ordinal
@@ -143,3 +143,16 @@ def test_an_order_helps_where_shares_are_smooth_and_rows_few_and_harms_where_it_
     unordered, ordered = Categorical(Dirichlet(dict.fromkeys(levels, 1))), Ordinal(order=levels)
     assert expected_log_loss(ordered, smooth, 20) < expected_log_loss(unordered, smooth, 20) - 0.01
     assert expected_log_loss(ordered, shuffled, 50) > expected_log_loss(unordered, shuffled, 50) + 0.05
+
+
+def test_the_draws_of_a_tree_have_nodes_which_cannot_be_selected_as_if_they_were_levels():
+    X, y = {"stars": [1, 2, 3, 3], "colour": ["red", "blue", "red", "blue"]}, [0, 1, 1, 0]
+    clf = BayesianNB({"stars": Ordinal(), "colour": Categorical()}, random_state=0).fit(X, y)
+    tree = clf.sample_posterior(500, 4)
+    share = tree["posterior"]["share_stars"]
+    assert share.dims == ("chain", "draw", "class_label", "stars_node")
+    with pytest.raises(KeyError, match="stars_category"):
+        share.sel(stars_category="1")
+    assert tree["constant_data"]["level_stars"].values[:3].tolist() == ["1", "2", "3"]
+    assert_allclose(from_draws(clf, tree).predict_proba(X), clf.predict_proba(X), atol=0.3)
+    assert clf.to_pymc().coords["stars_node"]

@@ -271,6 +271,8 @@ def test_rows_of_classes_that_were_never_learned_are_counted_and_not_scored():
     right = alone.table.loc["accuracy", "value"] * alone.rows / len(y)
     assert "124 more rows have a class that the model has not learned ('Gentoo' 124)" in card.sentence
     assert f"if they count as wrong, {right:.0%} are correct." in card.sentence
+    spelled = scorecard(clf, X, y.replace("Adelie", " adelie"), cv=None).sentence
+    assert "(' adelie' 152, did you mean 'Adelie'?, 'Gentoo' 124)" in " ".join(spelled.split())
     with pytest.raises(ValueError, match=r"no row has a class that was learned: the classes are .*, and y has \['x'\]"):
         scorecard(clf, X, ["x"] * len(X), cv=None)
 

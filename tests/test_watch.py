@@ -126,7 +126,10 @@ def test_a_shift_is_found_in_its_column_and_no_other(clf):
     found = nb.checks.watch(clf).update(*table(200, 2)).update(*table(200, 3, shift=1.5))
     assert {*zip(found.alarms["column"], found.alarms["class"], strict=True)} == {("size", "a"), ("size", "b")}
     assert (found.alarms["alarm"] > 200).all()
-    assert str(found).startswith("Alarm at row")
+    assert str(found).startswith("Alarm after")
+    first = int(found.alarms["alarm"].min())
+    assert nb.checks.watch(clf).update(*table(200, 2)).alarms.empty
+    assert str(found).startswith(f"Alarm after {first} of {found.rows} rows")
     assert "further" not in str(found)  # Both alarms are about one column.
     assert nb.plots.watch(found).axes[0].get_ylabel() == "log e-value"
 

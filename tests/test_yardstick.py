@@ -144,3 +144,13 @@ def test_an_answer_of_another_shape_is_refused_with_the_name_of_the_method() -> 
         ValueError, match=r"method 'wrong': Expected at least two draws \(draw, 25\) or ends of intervals"
     ):
         nb.yardstick(wrong, NUMBERS, tables=1)
+
+
+@pytest.mark.parametrize(("methods", "worlds", "said"), [
+    ({"a": "text"}, None, "methods as a function"),
+    (pd.DataFrame({"x": [1.0]}), None, "methods as a function"),
+    (ours(), pd.Series([0, 1]), r"worlds as \{name: World\}"),
+])  # fmt: skip
+def test_a_yardstick_for_a_table_says_what_it_measures(methods, worlds, said):
+    with pytest.raises(TypeError, match=said):
+        nb.yardstick(methods, worlds, tables=1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, printing
-from bayesnb.cli.rows import asked_rows, fitted, frame_of
+from bayesnb.cli.rows import asked_rows, fitted, frame_of, warn_of_far
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted
@@ -81,6 +81,8 @@ def compare(
     shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
     kept = np.arange(len(X)) != (len(X) if held_out is None else held_out)
     model = clf if held_out is None else _without(learned.parameters, clf, X, y, ~kept)
+    if each_row and layout == "table":
+        warn_of_far(model, frame_of(each_row[:1], X))
     others = _with_each(learned.parameters, X[kept], y[kept], names if shown else ())
     each_frame = [frame_of([row], X) for row in each_row] if shown or nuts else []
     answers = [_answers_of_row(model, frame, others, prob, draws) for frame in each_frame]

@@ -49,8 +49,8 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
-        errors = [0.0]
-        frames = _noted(frames, errors)
+        errors, outside = [0.0], [0]
+        frames = _noted(frames, errors, outside)
         if as_text:
             frames = (_rounded(frame, digits) for frame in frames)
         rows = _write(frames, output)
@@ -59,16 +59,29 @@ def predict(
             if (keys := [*filter(named_as_key, table.settings.drop)]) and not keep:
                 say(f"to copy a key of the rows: --keep {shlex.quote(keys[0])}")
     if max(errors) > 0:
-        say(f"the ends of the intervals come from draws, with a standard error of at most {max(errors):.2g}")
+        say(
+            f"the ends of the intervals come from draws; in the least certain of {rows:,} rows, the standard error is "
+            f"{max(errors):.2g}"
+        )
+    if n := sum(outside):
+        say(
+            f"in {n:,} of {rows:,} rows, a probability lies outside its interval: it averages over the parameters, and "
+            "the interval is of the probability at one value of the parameters"
+        )
     for sentence in counts.sentences():
         warn(sentence)
     return 0
 
 
-def _noted(frames: Iterable[pd.DataFrame], errors: list[float]) -> Iterator[pd.DataFrame]:
-    """Yield the frames, and append the largest Monte Carlo standard error of each to ``errors``."""
+def _noted(frames: Iterable[pd.DataFrame], errors: list[float], outside: list[int]) -> Iterator[pd.DataFrame]:
+    """Yield the frames. Append the largest Monte Carlo standard error of each frame to ``errors``, and the number of
+    rows with a probability outside its interval to ``outside``.
+    """
     for frame in frames:
         errors.append(frame.attrs.get("mcse", 0.0))
+        wide = [str(name) for name in frame if f"{name}_lower" in frame]
+        p, lower, upper = (frame[[name + end for name in wide]].to_numpy() for end in ("", "_lower", "_upper"))
+        outside.append(int(((p < lower - 1e-6) | (p > upper + 1e-6)).any(axis=1).sum()))
         yield frame
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -231,7 +232,10 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
     if isinstance(cv, str) and cv == "loo":
         return
     if not isinstance(cv, Integral) or isinstance(cv, bool):
-        raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
+        raise ValueError(
+            f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {reprlib.repr(cv)}. For '
+            "other folds, such as whole groups of rows, use sklearn.model_selection.cross_validate"
+        )
     smallest, n = int(np.bincount(target.codes).min()), int(cv)
     if not 2 <= n <= smallest:
         lone = target.classes.tolist()[int(np.bincount(target.codes).argmin())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -206,6 +207,8 @@ def yardstick(
 
     Raises
     ------
+    TypeError
+        If a method is not a function, or a world is not a ``World``.
     ValueError
         If a method returns an array of the wrong shape, or fewer than two draws.
 
@@ -219,6 +222,13 @@ def yardstick(
     True
     """
     named = dict(methods) if isinstance(methods, Mapping) else {getattr(methods, "__name__", "method"): methods}
+    if odd := [name for name, method in named.items() if not callable(method)]:
+        raise TypeError(
+            f"Expected methods as a function (X, y, asked, rng) or {{name: function}}, such as yardstick.ours(); got "
+            f"{reprlib.repr(named[odd[0]])}"
+        )
+    if worlds is not None and not (isinstance(worlds, Mapping) and all(isinstance(w, World) for w in worlds.values())):
+        raise TypeError(f"Expected worlds as {{name: World}}; got {reprlib.repr(worlds)}")
     worlds, share = WORLDS if worlds is None else worlds, probability_of_interval(prob)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     with Progress("drawing tables") as progress:

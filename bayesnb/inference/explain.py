@@ -62,6 +62,10 @@ def explain(
         ``lower`` and ``upper`` are an equal-tailed posterior interval, NaN for entries without an interval. For an
         unseen level, ``missing`` is true, but ``value`` shows the level.
 
+        ``log_odds`` uses probabilities averaged over the parameters, and the interval is of the log-odds at one value
+        of the parameters. So ``log_odds`` may lie outside the interval if a value is far from the learned values, if a
+        word occurs many times, or if few rows were learned.
+
     Notes
     -----
     With exponents, the entry of a column is the log-likelihood ratio times the exponent, plus learned offsets and

@@ -117,8 +117,8 @@ class Independence:
             said = "{whose}log-odds are {times} times too {way}"
             if self._unbounded:
                 said = (
-                    "{whose}log-odds are at least {times} times too {way} (the exponent of all columns is {lower:.2f} "
-                    "to {upper:.2f}, and 1 in naive Bayes)"
+                    "{whose}log-odds are at least {times} times too {way} (the exponent of all columns is {lower:z.2f} "
+                    "to {upper:z.2f}, and 1 in naive Bayes)"
                 )
             ends = self.exponent[["lower", "upper"]]
             odds = Message(said, whose=whose, times=shown, way=way, **ends)

@@ -142,6 +142,7 @@ def predict_table(
     1  strong         no  0.847  0.153
     """
     columns = _predicted_columns(classifier, interval)
+    keep = [keep] if isinstance(keep, str) else keep
     if streams(X):
         ask = partial(predict_table, classifier, interval=interval, prob=prob, keep=keep)
         return engines.scores(ask, columns, classifier.schema.source(X), keep)

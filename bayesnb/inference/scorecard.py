@@ -204,7 +204,13 @@ class Scorecard:
         if not self.never_learned:
             return ""
         n = sum(self.never_learned.values())
-        each = ", ".join(f"{str(label)!r} {count:,}" for label, count in [*self.never_learned.items()][:8])
+        known = {str(label).strip().lower(): str(label) for label in self.by_class.index}
+        shown = [(str(label), count) for label, count in self.never_learned.items()][:8]
+        alike = {label: known.get(label.strip().lower()) for label, _ in shown}
+        each = ", ".join(
+            f"{label!r} {count:,}" + (f", did you mean {alike[label]!r}?" if alike[label] else "")
+            for label, count in shown
+        )
         right = self.table.loc["accuracy", "value"] * self.rows / (self.rows + n)
         return Message(
             " {n:,} more {have} a class that the model has not learned ({each}) and no score; if they count as wrong, "

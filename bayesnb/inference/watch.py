@@ -393,15 +393,16 @@ class Watch:
         if found.empty:
             said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
             return Message(said, rows=self.rows)
-        further = found["column"].nunique() - 1
+        others = [str(name) for name in found["column"].unique()[1:]]
+        named = ", ".join(others[:3]) + ", …" * (len(others) > 3)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
-            "Alarm at row {row:,} of {rows:,}: the stream has left the model, or the model never fitted, first in "
+            "Alarm after {row:,} of {rows:,} rows: the stream has left the model, or the model never fitted, first in "
             "{where}{more}.",
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=where,
-            more=f", and in {further} further column{'s' * (further > 1)}" if further else "",
+            more=f", and in {len(others)} further column{'s' * (len(others) > 1)} ({named})" if others else "",
         )
 
     def __str__(self) -> str:

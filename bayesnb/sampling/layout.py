@@ -57,7 +57,8 @@ class Block:
         return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
-        named = {"column": "feature", "column_2": "feature_2", "level": "category"}
+        level = "node" if self.family.conjugate.node_names else "category"
+        named = {"column": "feature", "column_2": "feature_2", "level": level}
         return f"{self.name}_{named.get(axis, axis)}"
 
     def coords(self) -> dict[str, list[Any]]:

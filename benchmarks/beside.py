@@ -58,3 +58,8 @@ def compare(module: str, arguments: Sequence[str], folder: Path, repeats: int) -
         for each in sides:
             each.stdin.write("\n")
             each.stdin.flush()
+    for each in sides:
+        if any(names):  # The other side has stopped.
+            each.kill()
+    if any(each.wait() for each in sides):
+        raise SystemExit("the benchmark stopped with one of the packages, whose error is above")

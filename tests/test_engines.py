@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, Multinomial, Poisson
+from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, Missing, Multinomial, Poisson
 from bayesnb.data import decoding, engines, readers
+from bayesnb.families import Hurdle, NegativeBinomial, PolyaTree
 
 N = 6000
 
@@ -353,6 +354,29 @@ ODD = {
     "one fewer": {"w": [1.0, 2.0], "y": [0, 1]},
     "one more": {"w": [1.0, 2.0], "x": [1.0, 2.0], "y": [0, 1], "z": [1.0, 2.0]},
 }
+
+
+@pytest.mark.parametrize("cells", [["oops"] * 3, [1, "oops", 0], ["2020-01-02"] * 3, ["$3"] * 3], ids=str)
+@pytest.mark.parametrize(
+    "family",
+    [Gaussian(), Poisson(), Missing(Gaussian()), NegativeBinomial(), Hurdle(), PolyaTree(edges=[1.0])],
+    ids=str,
+)
+def test_text_in_one_part_of_a_column_whose_family_reads_numbers_is_refused_by_name(family, cells):
+    numbers = pd.DataFrame({"x": [1.0, 0.0, 2.0], "y": list("uvu")})
+    text = numbers.assign(x=cells)
+    for parts in ((numbers, text), (text, numbers)):
+        with pytest.raises(ValueError, match=r"'x'.*text.*features=\{'x': "):
+            BayesianNB({"x": family}).fit(iter(parts), "y")
+
+
+def test_a_part_without_values_in_a_column_of_strings_does_not_make_the_column_text():
+    numbers = pd.DataFrame({"x": [1.0, 0.5, 2.0], "y": list("uvu")})
+    gaps = numbers.assign(x=pd.Series([None] * 3, dtype="string"))
+    whole = BayesianNB().fit(pd.concat([numbers, gaps.assign(x=np.nan)]), "y")
+    for parts in ((numbers, gaps), (gaps, numbers)):
+        found = BayesianNB().fit(iter(parts), "y")
+        np.testing.assert_allclose(found.predict_proba(numbers[["x"]]), whole.predict_proba(numbers[["x"]]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)

@@ -87,7 +87,7 @@ class Column:
     def kind_of_values(self) -> str:
         """The kind of the values, which decides the default family."""
         kind = self.kind
-        if self.textual or kind == "text":
+        if kind == "text" or (self.textual and (kind != "empty" or self.declared is not None)):
             return "text" if self.declared is None else "categories"
         if kind == "boolean":
             return "boolean"

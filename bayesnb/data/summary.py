@@ -206,9 +206,21 @@ def alike(one: Any, other: Any) -> tuple[Any, Any]:
     a, b = _arranged(*a, kinds), _arranged(*b, kinds)
     for name, mine in a[0].features.items():
         theirs = b[0].features.get(name)
-        known = theirs is not None and theirs.origin.inferred and mine.origin.inferred
-        if known and type(mine.family) is not type(theirs.family):
+        if theirs is None or type(mine.family) is type(theirs.family):
+            continue
+        if mine.origin.inferred and theirs.origin.inferred:
             raise _differ(mine.named[0], mine.origin, theirs.origin)
+        for text, named in ((mine, theirs), (theirs, mine)):
+            # Texts are counted as levels until all parts are read, also for a family that reads numbers.
+            if text.origin.inferred and text.kinds == ("text",) and named.origin.kind == "specified":
+                raise RefusedError(
+                    "column {column!r} holds text ({value!r}) in one part of the table, and {expected} reads no text: "
+                    "convert it, or fit the model with {cure}",
+                    column=text.named[0],
+                    value=text.levels[0][0],
+                    expected=type(named.family).__name__,
+                    cure=Cure("features", "Categorical", text.named[0]),
+                )
     return replace(one, schema=a[0], statistics=a[1]), replace(other, schema=b[0], statistics=b[1])
 
 

@@ -64,7 +64,8 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
-    return normalize(classifier.believed.log_joint(*classifier.read(X)), log=False)
+    joint = classifier.believed.log_joint(*classifier.read(X))
+    return normalize(joint, log=False, out=joint)
 
 
 @question("its logarithm", "predict")

@@ -116,7 +116,20 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         return
     n = min(threads(), len(parts))
     with one_thread_each():
-        yield from map(work, parts) if n < 2 else _workers(os.getpid(), n).map(work, parts)
+        if n < 2:
+            yield from map(work, parts)
+            return
+        found: list[Any] = [None] * len(parts)
+        left = iter(range(len(parts)))
+
+        def some() -> None:
+            # Each thread takes the next block itself, which costs less than handing over every block.
+            for k in left:
+                found[k] = work(parts[k])
+
+        for task in [_workers(os.getpid(), n).submit(some) for _ in range(n)]:
+            task.result()
+        yield from found
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:

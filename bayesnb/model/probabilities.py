@@ -49,8 +49,10 @@ def counted_in(rows: Array) -> Iterator[None]:
         raise ImpossibleRowError(rows[error.rows]) from error
 
 
-def normalize(log_joint: Array, log: bool = True) -> Array:
+def normalize(log_joint: Array, log: bool = True, out: Array | None = None) -> Array:
     """Convert log p(c, x) (..., class) to log p(c | x), or to p(c | x) if ``log`` is false.
+
+    ``out``, which may be ``log_joint`` itself, takes the result.
 
     Raises
     ------
@@ -82,7 +84,8 @@ def normalize(log_joint: Array, log: bool = True) -> Array:
             np.divide(below, below.sum(axis=0), out=found.T)
 
     parts = slices(len(rows), max(1, NEAR // max(1, rows.shape[1])))
-    return written(np.empty(rows.shape), part, parts).reshape(log_joint.shape)
+    found = np.empty(rows.shape) if out is None else out.reshape(rows.shape)
+    return written(found, part, parts).reshape(log_joint.shape)
 
 
 def add_row(joint: Array, row: Array) -> Array:

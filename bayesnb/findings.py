@@ -672,7 +672,10 @@ MANY_LEVELS = 20
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     counts = {str(level): int(n) for level, n in levels.items()}
     groups, slips = readings.spellings(counts), readings.slips_in(counts)
+    most = {level: readings.most_frequent(own, counts) for level, own in groups.items()}
+    groups = {most[level]: own for level, own in groups.items()}
     others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
+    named = {level: best for level, best in most.items() if level != best == " ".join(best.split())}
     if not others and not slips:
         return None
     kept = {text: level for level, own in groups.items() for text in own}
@@ -682,7 +685,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     further = len(alike) - 3
     more = f", and of {further} more level{'s' * (further > 1)}" if further > 0 else ""
     said = "levels in several spellings, {alike}: {cure}"
-    return Remark.of_family(name, Joined(slips).spelled, said, True, alike=", ".join(alike[:3]) + more)
+    return Remark.of_family(name, Joined(named | slips).spelled, said, True, alike=", ".join(alike[:3]) + more)
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:

@@ -931,3 +931,39 @@ def test_errors_about_a_stream_name_no_row_of_a_list_of_levels(folder):
     with pytest.raises(RefusedError, match="in row 41") as refused:
         clf.fit("t.csv", "y")
     assert refused.value.row == 41
+
+
+# Spellings
+
+CATEGORIES = {
+    "T-Shirt": 60, "T-shirt": 3, "Tshirt": 2, "Trousers": 60, "Trouser": 5, "Dress": 60, "Dres": 3, "Books": 60,
+    "Book": 3, "Electronics": 60, "Elektronics": 2, "Iran": 60, "Iraq": 2, "Mars": 60, "Mark": 2,
+}  # fmt: skip
+PAIRS = {"T-shirt": "T-Shirt", "Tshirt": "T-Shirt", "Trouser": "Trousers", "Dres": "Dress", "Book": "Books",
+         "Elektronics": "Electronics"}  # fmt: skip
+
+
+def test_inspect_joins_typing_errors_and_singulars_and_names_the_level_as_most_rows_do():
+    cells = [level for level, n in CATEGORIES.items() for _ in range(n)]
+    y = np.random.default_rng(0).choice(["a", "b"], len(cells))
+    reading = nb.inspect({"category": cells}, y).features["category"]
+    assert dict(reading.pairs) == PAIRS
+    levels = BayesianNB({"category": reading}).fit({"category": cells}, y).tables()["category"].columns.tolist()
+    assert levels == ["Books", "Dress", "Electronics", "Iran", "Iraq", "Mark", "Mars", "T-Shirt", "Trousers"]
+
+
+@pytest.mark.parametrize(
+    ("option", "silent"),
+    [
+        ("joined", False),
+        ("joined:Tshirt>T-Shirt", False),
+        ("joined:" + ",".join(f"{a}>{b}" for a, b in PAIRS.items()), True),
+        ("categorical", True),
+    ],
+)
+def test_inspect_still_names_typing_errors_that_a_stated_joined_does_not_join(capsys, folder, option, silent):
+    cells = [level for level, n in CATEGORIES.items() for _ in range(n)]
+    y = np.random.default_rng(0).choice(["a", "b"], len(cells))
+    pd.DataFrame({"category": cells, "y": y}).to_csv("t.csv", index=False)
+    out = run(capsys, "inspect", "t.csv", "--target", "y", "--feature", f"category={option}")[1]
+    assert ("several spellings" in out) == (not silent)

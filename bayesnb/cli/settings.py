@@ -82,6 +82,7 @@ class Settings:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
+        from bayesnb.data.readings import Joined
         from bayesnb.data.specifications import Missing
         from bayesnb.families.trials import Categorical
         from bayesnb.findings import days_of
@@ -100,6 +101,9 @@ class Settings:
             return False
         if "missing" in advised:
             return isinstance(spec, Missing)
+        joined = spec.family if isinstance(spec, Missing) else spec
+        if isinstance(joined, Joined) and advised[:1] and advised[0].startswith("joined:"):
+            return not joined.lacks(Joined.parsed(advised[0].partition(":")[2]))
         if remark.option:
             # A marker among numbers remains, unless the user has decided that all cells are levels.
             return remark.asks and isinstance(spec, Categorical)

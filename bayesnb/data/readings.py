@@ -841,14 +841,28 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
     """Map rare misspelled levels, and synonyms ("y", "yes"), to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
-    common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
+    groups = [(sum(counts[text] for text in own), most_frequent(own, counts)) for own in spellings(counts).values()]
+    groups.sort(key=lambda group: (-group[0], group[1]))
     found = {}
-    for slip, n in counts.items():
-        letters = len(slip) >= 5 and not any(letter.isdigit() for letter in slip)
-        near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
-        if near and folded(slip) != folded(near[0]):
-            found[slip] = near[0]
+    for n, slip in groups:
+        a = folded(slip)
+        if len(a) >= 4 and not any(letter.isdigit() for letter in a):
+            common = ((of_level, level, folded(level)) for of_level, level in groups if of_level >= max(20, 10 * n))
+            near = (level for of_level, level, b in common if _means(a, b, of_level >= 20 * n))
+            if (level := next(near, None)) is not None:
+                found[slip] = level
     return found | _synonyms_in(counts)
+
+
+def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
+    """The most frequent spelling of a level with both capitals and small letters, if there is one."""
+    return max(texts, key=lambda text: (_naturally(text)[0], counts[text], text))
+
+
+def _means(slip: str, level: str, rare: bool) -> bool:
+    """Whether one letter is wrong in a rare level, or a final s or one of two equal letters is missing."""
+    doubled = any(level[:k] + level[k + 1 :] == slip for k in range(1, len(level)) if level[k] == level[k - 1])
+    return level == f"{slip}s" or doubled or (rare and len(slip) >= 5 and _one_slip(slip, level))
 
 
 ANSWERS = [
@@ -885,7 +899,8 @@ def _one_slip(a: str, b: str) -> bool:
 class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level.
+    Levels that differ only by case, spaces or Unicode form become one level. The level has the spelling that ``pairs``
+    name, if any. Otherwise, a spelling with both capitals and small letters comes first.
 
     Parameters
     ----------
@@ -937,8 +952,14 @@ class Joined(Reading):
         return self._over({folded(level): level for level in spellings(texts)})
 
     def _over(self, levels: Mapping[str, str]) -> Joined:
-        meant = {folded(a): levels.get(folded(b), b) for a, b in self.pairs}
+        levels = {**levels, **{folded(b): b for _, b in self.pairs}}
+        meant = {folded(a): levels[folded(b)] for a, b in self.pairs}
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
+
+    def lacks(self, advised: Joined) -> bool:
+        """Whether ``advised`` joins a level, such as a typing error, that this reading does not join."""
+        joins = {folded(a) for a, _ in self.pairs}
+        return any(folded(a) not in {*joins, folded(b)} for a, b in advised.pairs)
 
     def united(self, other: Joined) -> Joined:
         """The joint reading of two tables, with one spelling for each level."""

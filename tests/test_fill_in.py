@@ -181,3 +181,16 @@ def test_booleans_are_booleans_wherever_values_of_a_column_are_shown(cells):
     assert [*whole.index.get_level_values("value")] == [False, True]
     assert nb.deploy.fill_in(clf, pd.DataFrame({"job": [None], "age": [3.0]})).loc[(0, "job"), "value"] in (True, False)
     assert_allclose(clf.predict_proba(nb.draws.sample(clf, 5)[["job", "age"]]).sum(1), 1)
+
+
+def test_the_distribution_of_a_number_lists_no_values_without_probability():
+    X, y = nb.datasets.heights()
+    row = X[:1].drop(columns="height_cm")
+    clf = nb.BayesianNB().fit(X, y)
+    found = nb.deploy.fill_in(clf, row, answer="distribution").xs("height_cm", level="column")["probability"]
+    assert found.sum() == pytest.approx(1.0)
+    assert found.iloc[[0, -1]].max() < 1e-4
+    values = found.index.get_level_values("value").to_numpy()
+    median = float(nb.deploy.fill_in(clf, row)["value"].iloc[0])
+    assert np.abs(values - median).max() < 2000
+    assert np.interp(0.5, found.cumsum() - found / 2, values) == pytest.approx(median, abs=0.1)

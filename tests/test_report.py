@@ -181,6 +181,17 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     assert "Reliability of the predictions of 8 rows" in page
 
 
+def test_the_calibration_of_two_classes_is_that_of_the_rarer_one():
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(400) < 0.08, "ill", "well")
+    X = pd.DataFrame({"a": rng.normal(y == "ill"), "b": rng.normal(y == "ill")})
+    page = report(BayesianNB().fit(X, y), X, y, format="md", explain=0, draws=20)
+    section = page.partition("How often 'ill' is the true class, by its probability")[2]
+    assert section.partition("Farthest")[0].count("rows by exact leave-one-out") == 1
+    bins = re.findall(r"\| 0\.(\d) to ", section)
+    assert {"0", "1", "2", "3"} <= {*bins}
+
+
 def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     clf, X, y = tennis
     page = report(clf, X, y, format="md", explain=3, by="epistemic", draws=200)

@@ -54,7 +54,8 @@ def fill_in(
         table. The number of a ``Bounded`` column is predicted on the assumption that the cell is not a bound.
 
         The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
-        quadrature nodes.
+        quadrature nodes. The first and the last of them stand for all values beyond, whose probability is at most 1e-6
+        on each side.
 
         ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure is
         missing.
@@ -131,7 +132,8 @@ def fill_in(
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
         # The index of rows may have duplicates, so a dict would not do.
-        lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][2].items()]
+        listed = (_listed(*found[k]) for k in order)
+        lines = [(*key, value, p) for key, own in zip(keys, listed, strict=True) for value, p in own.items()]
         frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
         frame = frame.set_index(["row", "column", "value"])
     frame.attrs["not_filled"] = [*dict.fromkeys(not_filled)]
@@ -164,6 +166,21 @@ def _dated(
 
 MINUTES = 4.0
 """Shorter intervals of dates, in days, are shown in minutes."""
+
+
+BEYOND = 1e-6
+"""Probability on each side of a real column that the first and the last listed value stand for."""
+
+
+def _listed(family: Family, summed: bool, distribution: pd.Series) -> pd.Series:
+    if summed or family.support.kind in ("levels", "zero_one"):
+        return distribution
+    p = distribution.to_numpy()
+    low, high = np.searchsorted(p.cumsum(), BEYOND), len(p) - 1 - np.searchsorted(p[::-1].cumsum(), BEYOND)
+    listed = distribution.iloc[low : high + 1].copy()
+    listed.iloc[0] += p[:low].sum()
+    listed.iloc[-1] += p[high + 1 :].sum()
+    return listed
 
 
 def _summary(family: Family, summed: bool, distribution: pd.Series, tail: float) -> tuple[Any, ...]:

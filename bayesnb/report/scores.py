@@ -246,21 +246,36 @@ def calibration(compared: Comparison, name: str) -> Section:
     from bayesnb.model import normalize
 
     share, codes = compared.prob, compared.codes
-    proba, how = np.exp(normalize(compared.answers[name])), compared.card(name).how
-    frame = plots.reliability_table(proba, codes, prob=share)
+    proba, card = np.exp(normalize(compared.answers[name])), compared.card(name)
+    how, labels = card.how, [str(label) for label in card.by_class.index]
+    # Confidence in the most probable class puts nearly all rows in one bin if the other class is rare. With two
+    # classes, the probability of the rarer class holds everything.
+    code = int(np.bincount(codes, minlength=2).argmin()) if len(labels) == 2 else None
+    what = "the most probable class" if code is None else repr(labels[code])
+    frame = plots.reliability_table(proba, codes, code=code, prob=share)
     worst = frame.loc[(frame["share"] - frame["confidence"]).abs().idxmax()]
     says = (
-        f"Reliability of the predictions of {len(codes):,} rows by {how}, in {len(frame)} bins of confidence. "
-        f"Farthest from the diagonal: confidence {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
+        f"Reliability of the predictions of {len(codes):,} rows by {how}, in {len(frame)} bins of the probability of "
+        f"{what}. Farthest from the diagonal: probability {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
         f"{worst['rows']:.0f} rows."
     )
     text = (
-        f"How often the most probable class is the true one, by its probability ({name}, {how}). The intervals are "
-        f"binomial, {share:.0%}."
+        f"How often {what} is the true class, by its probability ({name}, {how}). The intervals are binomial, "
+        f"{share:.0%}."
     )
     frame = frame.set_index(frame["from"].map("{:.1f}".format) + " to " + frame["to"].map("{:.1f}".format))
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
-    picture = Picture(lambda: plots.reliability(proba, codes, prob=share), CALIBRATION, says)
+
+    def drawn() -> Any:
+        from bayesnb.plots.panels import plain
+
+        figure = plots.reliability(proba, codes, code=code, prob=share)
+        if code is not None:
+            figure.axes[0].set_ylabel(plain(f"share of rows where {what} is true", 60))
+            figure.axes[1].set_xlabel(plain(f"probability of {what}", 60))
+        return figure
+
+    picture = Picture(drawn, CALIBRATION, says)
     return Section(CALIBRATION, [text, picture, TablePart(frame, "Calibration, bin by bin", folded=True)], folded=True)
 
 

@@ -195,7 +195,7 @@ def labelled_rows(
 def without_rows(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """Remove learned rows, and classes without remaining rows that nobody named."""
+    """Remove learned rows, and the classes that then have no rows, except classes named by the user."""
     before.require_counted("forget is exact for rows that were counted")
     for part in _parts(settings, before, _beside(X, y, sample_weight), y, sample_weight):
         before = _less(settings, before, part)

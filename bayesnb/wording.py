@@ -44,7 +44,7 @@ def quoted(word: str) -> str:
 
 
 def in_python(family: str) -> str:
-    """A family's Python expression, such as ``Poisson`` or ``families.Hurdle``, to follow ``bayesnb.``."""
+    """The text after ``bayesnb.`` that names a family in Python, such as ``Poisson`` or ``families.Hurdle``."""
     import bayesnb
 
     return family if family in bayesnb.__all__ else f"families.{family}"
@@ -179,7 +179,7 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
-    """The text of a message, cure, error or warning. Any other value is converted by ``str``.
+    """The text of a message, remedy, error or warning. Any other value is converted by ``str``.
 
     ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value. ``flags`` are the options of the
     command that runs.

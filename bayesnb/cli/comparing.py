@@ -49,8 +49,8 @@ def compare(
     rows, "auto" is scored on the same held-out rows that determine the weights of the averaged models. If at most a
     fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
     family of each column, the class probabilities of the row under each estimate and dependence, and the posterior
-    interval of p(class | row, parameters). All of them are computed without the held-out row. --more shows how further
-    rows would improve the recommended model.
+    interval of p(class | row, parameters). The class probabilities and the interval of a held-out row come from models
+    that have not learned the row. --more shows how further rows would improve the recommended model.
     """
     import numpy as np
 

@@ -205,7 +205,7 @@ def console_of() -> Any:
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again; by default, ``rich`` exits with code 1."""
+            """Raise the error again, instead of exiting with code 1 as ``rich`` does by default."""
             raise
 
     stdout()

@@ -276,7 +276,7 @@ def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:
 def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
     """Whether the words of a column predict the class better than the levels and the class frequencies.
 
-    ``least`` is the smallest gain, in nats.
+    ``least`` is the gain of the words, in nats, that is required.
     """
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.

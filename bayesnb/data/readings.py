@@ -1008,7 +1008,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """A reading that fails on one to three texts only, and these texts; ``None`` unless exactly one reading does."""
+    """The only reading that fails on just one to three texts, and these texts; ``None`` without one such reading."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
@@ -1090,7 +1090,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The ``Number`` readings that fit all numeric levels, and the list of other texts."""
+    """The ``Number`` readings that fit all levels that are numbers, and a list of the levels that are not."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if amounts.measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]

@@ -221,7 +221,7 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A random uint64 per row: a hash of the content, the class and the number of earlier equal rows."""
+    """A pseudo-random uint64 per row: a hash of the content, the class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 

@@ -137,8 +137,8 @@ class Layout:
 class Relative(Layout):
     """The layout of two classes whose deviations d_0 and d_1 concern covariates with the same value for both classes.
 
-    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The omitted number,
-    (d_1 + d_0) / √2, keeps its prior, which is independent of the rest.
+    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The data say
+    nothing about (d_1 + d_0) / √2, so it is left out.
     """
 
     @property

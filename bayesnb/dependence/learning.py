@@ -320,10 +320,10 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
     """Average the weights ``pi``, (average, member), with the weights of naive Bayes alone.
 
-    Naive Bayes alone has the prior probability 1/2. Its posterior probability compares the probabilities of the labels,
-    ``likely``, (member, row), under both weights. For this comparison, the weights of each row, ``of_rest``, (row,
-    average, member), come from the other folds (pseudo-Bayesian model averaging: Yao et al. 2018). The weight of the
-    class frequencies does not change.
+    Naive Bayes alone has the prior probability 1/2. Its posterior probability depends on the probabilities of the
+    labels, ``likely``, (member, row), under naive Bayes alone and under several members. The weights of the members,
+    ``of_rest``, (row, average, member), come from folds without the row (pseudo-Bayesian model averaging: Yao et al.
+    2018). The weight of the class frequencies does not change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 

@@ -318,7 +318,7 @@ SEARCHED = 256
 
 
 def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
-    """The mean gradient and the mean information (minus the Hessian) of the log-likelihood, for Normal parameters."""
+    """Gradient and information (minus the Hessian) of the log-likelihood, averaged over a Normal of the parameters."""
     if isinstance(layout, Relative):
         return _expected_of_log_odds(source, spread)
     n, n_classes = layout.terms, layout.classes

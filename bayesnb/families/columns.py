@@ -34,7 +34,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Mask of the numbers outside the support. A missing cell (NaN) is never outside."""
+        """Mask of the numbers outside the support. A missing cell (NaN) does not count as outside the support."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 

@@ -280,7 +280,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """Learn settings, such as edges, from the first table's columns, arrays (row,)."""
+        """Learn settings, such as the edges of intervals, from the columns of the first table, each an array (row,)."""
         if not self.needs_rows:
             return self
         if not self.parts:

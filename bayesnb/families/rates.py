@@ -77,8 +77,8 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
 
     Returns
     -------
-    total : array (row, class), or None
-        With ``labels``, one leave-one-out value per learned row, (row,), or ``None`` if a weight is not 1.
+    array (row, class), or None
+        With ``labels``, the leave-one-out log predictive of each learned row, (row,), or ``None`` if a weight is not 1.
     """
     # With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
     # Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.

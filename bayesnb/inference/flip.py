@@ -351,7 +351,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors that changes the prediction and is nearest to 1, or NaN if no power does."""
+    """The exponent nearest to 1 that changes the prediction if all priors are raised to it, or NaN without one."""
     from scipy.optimize import brentq
 
     every, fixed = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows")

@@ -69,8 +69,8 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     Parameters
     ----------
     X : table, optional
-        The rows to predict; by default 1,000 rows that are drawn from the model. Learned rows cannot show the regret,
-        perhaps infinite, of new values.
+        The rows to predict; by default 1,000 rows that are drawn from the model. The regret may be infinite for
+        values without learned rows, so learned rows do not show it.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss" gives the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in
         nats. "accuracy" gives the decrease in the probability of the predicted class. With a DataFrame, as in

@@ -82,7 +82,7 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """Hash the keys of all rows with each code; the code -1 is a missing cell."""
+        """For each code of a column, a hash of the keys of the rows that have it. The code -1 is a missing cell."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)

@@ -111,7 +111,7 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t] for the likelihood L of the data, which is not divided by its maximum."""
+        """ln E[L^t], where L is the likelihood of the data, not relative to its maximum."""
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
             kappa = self.kappa + rows

@@ -48,7 +48,7 @@ class RowsOfTree:
     data : {name: encoded column}
     codes : int array (row,)
     place : int array (row,)
-        Positions in the table, as coordinates.
+        Position of each row in the table; the row coordinate of the tree.
     """
 
     data: Data

@@ -199,7 +199,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a fitted column that a new table lacks: as an error, or as missing.
+        How to read a fitted column that a new table lacks: as an error, or as missing. With a ``dependence``, missing
+        cells are evidence if gaps depended on the class; a prediction then warns.
     columns : {"fixed", "grow"}
         Whether later tables and merged models may have other columns. With "grow", cells of a column that a table lacks
         are missing, and counts of a word that a table lacks are 0.

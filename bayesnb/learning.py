@@ -283,6 +283,7 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 
 def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: TrainingRows) -> Classifier:
+    warned.warn_of_telling_gaps(learned.schema, learned.statistics)
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.dependence.joint import JOINT, JointTerm, blocks, scatters
 from bayesnb.statistics.statistic import Labels
+from tests.conftest import run
 
 
 def correlated(n: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -89,3 +92,39 @@ def test_a_learned_row_is_left_out_of_every_block_that_has_seen_it(nested):
         own = labels.codes[i]
         assert_allclose(left_out[i, own], again.term(x[[i]])[0, own], rtol=1e-8)
         assert_allclose(left_out[i, 1 - own], term.term(x[[i]])[0, 1 - own])
+
+
+def refunds() -> tuple[pd.DataFrame, np.ndarray]:
+    """The refund is known in one class only; the price is honest, and has gaps that depend little on the class."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.2, "returned", "kept")
+    price = np.where(rng.random(600) < np.where(y == "kept", 0.1, 0.4), np.nan, rng.normal(50 + 20 * (y == "kept"), 20))
+    return pd.DataFrame({"price": price, "refund": np.where(y == "returned", rng.lognormal(3, 1, 600), np.nan)}), y
+
+
+def test_a_fit_warns_of_gaps_that_tell_the_class_and_so_does_a_prediction_without_the_column(tmp_path, capsys):
+    X, y = refunds()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Naive Bayes leaves gaps out; Missing() models them; and the gaps of the price tell little.
+        naive = nb.BayesianNB(absent="missing").fit(X, y)
+        nb.BayesianNB({"refund": nb.Missing()}, dependence="weighted").fit(X, y)
+        nb.BayesianNB(dependence="weighted").fit(X[["price"]], y)
+        assert naive.predict_proba(X[["price"]])[:, 1].mean() > 0.1
+    said = (
+        "column 'refund' is missing in 0% of the rows of class 'returned' and 100% of class 'kept', so the dependence"
+    )
+    with pytest.warns(UserWarning, match=said):
+        clf = nb.BayesianNB(dependence="weighted", absent="missing").fit(X, y)
+    with pytest.warns(
+        UserWarning, match="'refund' is absent; it was missing in 0% .* so its absence counts as evidence"
+    ):
+        assert clf.predict_proba(X[["price"]])[:, 1].mean() < 0.1
+    warnings.simplefilter("default")
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    X[["price"]].to_csv(tmp_path / "new.csv", index=False)
+    model = tmp_path / "m.bayesnb"
+    err = run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--dependence", "weighted", "-o", model)[2]
+    assert "the dependence learns that a gap is evidence" in " ".join(err.split())
+    err = run(capsys, "predict", model, tmp_path / "new.csv", "--absent", "missing")[2]
+    assert "its absence counts as evidence" in " ".join(err.split())

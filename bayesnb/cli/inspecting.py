@@ -131,7 +131,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
     more = f"{rest:,} further {'feature' if rest == 1 else 'features'}, " if rest else ""
     says = [
         "information: what the column by itself reveals about the class, in nats, as the model expects; a missing cell "
-        "reveals nothing. A few wrong cells or a wrong family make it far too large; a report "
+        "counts as revealing nothing. A few wrong cells or a wrong family make it far too large; a report "
         'measures this on left-out rows ("alone").'
         + " A bag of words comes last: its words count as independent, so its number is often far too high."
         * bool(bags),

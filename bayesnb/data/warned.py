@@ -585,6 +585,55 @@ def _one_hot(table: Table, names: Names) -> bool:
     return bool(((x == 0) | (x == 1)).all() and (x.sum(axis=1) == 1).all())
 
 
+TELLING = 0.5
+"""Difference of the shares of missing cells in two classes above which gaps count as telling the class."""
+
+
+def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, str]]:
+    """Columns whose share of missing cells depends much on the class, and these shares as text.
+
+    Columns whose gaps are modelled, as by :class:`bayesnb.Missing`, are left out.
+    """
+    rows = statistics.rows
+    known = np.flatnonzero(rows >= 10)
+    counts_bounds = {own.names(name)[-1] for name, own in schema.readings.items() if isinstance(own, readings.Bounded)}
+    for name, feature in schema.features.items() if len(known) > 1 else ():
+        if feature.source or feature.text is not None or name in counts_bounds:
+            continue
+        gone = 1 - statistics.features[name].seen()[known] / rows[known, None]
+        if gone.shape[1] != len(feature.named):
+            continue
+        for k in np.flatnonzero(np.ptp(gone, axis=0) > TELLING):
+            low, high = int(gone[:, k].argmin()), int(gone[:, k].argmax())
+            if feature.named[k] not in schema.flags:
+                one, other = (f"{gone[c, k]:.0%} of {{}} {statistics.labels[known[c]]!r}" for c in (low, high))
+                yield feature.named[k], f"{one.format('the rows of class')} and {other.format('class')}"
+
+
+def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
+    """Warn of gaps that a ``dependence`` turns into evidence."""
+    for name, shares in telling_gaps(schema, statistics):
+        said = (
+            "column {name!r} is missing in {shares}, so the dependence learns that a gap is evidence: if cells of new "
+        )
+        said += "rows are not missing for the same reasons, {drop}; otherwise, {cure}"
+        drop, cure = Cure("drop", column=name), Cure("features", "Missing", name)
+        warn(Message(said, name=name, shares=shares, drop=drop, cure=cure))
+
+
+def warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> None:
+    """Warn of absent columns whose gaps are evidence under a ``dependence``."""
+    if not (schema.named and table.named):
+        return
+    for name, shares in telling_gaps(schema, statistics):
+        if name not in table.place:
+            warn(
+                f"column {name!r} is absent; it was missing in {shares} when the dependence was learned, so its "
+                "absence counts as evidence, and probabilities are wrong unless it is absent for the same reasons: fit "
+                "the model without the column"
+            )
+
+
 def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any = None) -> None:
     """Warn of columns and labels that are probably read wrongly."""
     for said, kind in (*_of_levels(schema, statistics), *(() if X is None else _numbered(X, schema))):

@@ -18,7 +18,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.text import warn_of_texts
-from bayesnb.data.warned import warn_of_marks, warn_of_unseen
+from bayesnb.data.warned import warn_of_absent, warn_of_marks, warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import LeftOut
@@ -132,6 +132,8 @@ class Classifier(FittedModel):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
+        if self.dependence is not None and self.absent == "missing":
+            warn_of_absent(self.schema, self.statistics, table)
         if marks := self.reading.get("na"):
             warn_of_marks(marks, table)
         for name, feature in self.schema.features.items():

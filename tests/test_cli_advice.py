@@ -420,3 +420,26 @@ def test_a_question_about_na_is_not_asked_again_if_it_is_answered(run):
     )
     for answer in ("land=NA", "NA"):
         assert "if NA is one" not in run("inspect", "t.csv", "--target", "y", "--keep-na", answer)[1]
+
+
+def test_refusals_lead_to_no_column_word_or_row_that_helps_nobody(run):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"price": rng.random(40), "postcode": range(40), "fee": rng.random(40), "outcome": ["a", "b"] * 20}
+    )
+    table.to_csv("t.csv", index=False)
+    table.drop(columns=["outcome", "fee"]).to_csv("new.csv", index=False)
+    assert run("fit", "t.csv", "--target", "outcome", "--drop", "postcode", "--dependence", "none", "-o", "m")[0] == 0
+    for command in ("score", "update"):
+        code, _, err = run(command, "m", "new.csv")
+        assert code
+        assert "did you mean" not in err
+    code, _, err = run("explain", "m", "new.csv", "--row", "-1")
+    assert code
+    assert "rows are counted from 0" in err
+    code, _, err = run("explain", "m", "new.csv", "--row", "3")
+    assert code
+    assert "column 'fee' was fitted and is not in this table" in err
+    assert "of the source" not in err
+    code, _, err = run("compare", "t.csv", "--target", "outcome", "--dependence", "weigthed")
+    assert "'None'" not in err

@@ -110,7 +110,7 @@ CHANGED = (
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     if questions.empty:
         return []
-    telling = questions["information"][lambda found: found >= 0.001]
+    telling = questions["information"][lambda found: found >= 0.0005]  # In three decimals, 0.001.
     told = [f"{column} {value:.3f}" for column, value in telling.head(8).items()]
     more = f", and {len(telling) - 8} more" if len(telling) > 8 else ""
     if not told:

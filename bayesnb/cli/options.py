@@ -200,7 +200,7 @@ OPTIONS = {
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
-        type=Word(choices(Settings, "dependence")), default=("weighted", "auto"),
+        type=Word([*filter(None, choices(Settings, "dependence"))]), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "values": option(

@@ -210,6 +210,8 @@ def row_for_model(
     """The row that a model explains: from the table ``new`` or from given values."""
     if (row is not None and not row.isdecimal()) or (values and row is None):
         if new is not None:
+            if row is not None and re.fullmatch(r"[+-]\d+", row):
+                raise click.BadParameter(f"{row} is no position of a row: rows are counted from 0", param_hint="--row")
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         template = template_of(clf)
         asked = asked_rows([] if row is None else [row], path, template, values, clf.schema.decimals)

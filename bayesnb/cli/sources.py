@@ -52,7 +52,7 @@ class Opened:
     embedded: pd.DataFrame | None
     file: Source | None
     settings: Settings
-    learned: Collection[str] = ()  # Columns that a model has learned; none of them holds the class.
+    learned: Collection[str] = ()  # Columns that a model has learned or left out; none of them holds the class.
 
     @cached_property
     def names(self) -> list[str]:
@@ -176,7 +176,7 @@ def opened_for(
     if new and not grows and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
         warn(UNFITTED + some(new, 5))
         left_out += (*new,)
-    return replace(found, settings=Settings(drop=left_out), learned=clf.schema.raw)
+    return replace(found, settings=Settings(drop=left_out), learned=(*clf.schema.raw, *said.get("drop", ())))
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:

@@ -272,8 +272,11 @@ def test_numbers_in_another_unit_than_the_learned_ones_are_reported(done, tmp_pa
     err = done("predict", "m.bayesnb", "new.csv", "-o", "-")[1]
     assert "column 'body': 3 of 200 rows hold a number more than 20 standard deviations from the learned mean" in err
     assert "income" not in err
-    err = done("explain", "m.bayesnb", "--row", f"body={98.6 * scale}")[1]
-    assert "column 'body': 1 of 1 row holds a number more than 20 standard deviations from the learned mean" in err
+    compare = "compare", "t.csv", "--target", "y", "--dependence", "none"
+    for command in (("explain", "m.bayesnb"), compare):
+        err = done(*command, "--row", f"body={98.6 * scale}")[1]
+        assert "column 'body': 1 of 1 row holds a number more than 20 standard deviations from the learned mean" in err
+    assert "standard deviations from" not in done(*compare)[1]
 
 
 @pytest.mark.filterwarnings("always:column .* a level never seen")

@@ -18,7 +18,7 @@ from bayesnb.data import amounts, improving, readings, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, all_but, missing_in
 from bayesnb.data.inferring import are_sentences, mostly_sentences
-from bayesnb.data.readings import Bounded, Date, Joined, Number
+from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number
 from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
@@ -431,6 +431,10 @@ def _read(
                 if parts != reading.parts:
                     cures = (Cure("features", Date(*parts, format=reading.format).spelled, name),)
                     said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
+            if isinstance(reading, Choices) and (gaps := column.missing()).any():
+                none = Spelled(f'X[{name!r}].fillna("")', f"--keep-na {shlex.quote(f'{name}=')}")
+                more = "{said}; {share} are missing: if a gap means that no option was chosen, {none}"
+                said = Message(more, said=said, share=_percent(gaps.mean()), none=none)
             if own_kinds is not None:
                 kinds[name] = pd.Series(own_kinds, frame.index)
                 found += [*_marked(name, kinds[name]), *_beyond_bounds(name, np.asarray(numbers, float), kinds[name])]

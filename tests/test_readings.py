@@ -967,3 +967,17 @@ def test_inspect_still_names_typing_errors_that_a_stated_joined_does_not_join(ca
     pd.DataFrame({"category": cells, "y": y}).to_csv("t.csv", index=False)
     out = run(capsys, "inspect", "t.csv", "--target", "y", "--feature", f"category={option}")[1]
     assert ("several spellings" in out) == (not silent)
+
+
+def test_inspect_says_how_gaps_among_choices_are_read_as_no_option(capsys, folder):
+    cells = ["Email; Chat", "Email", "Phone; Chat; Email", "Phone", "Phone; Chat", "Chat", None, None] * 6
+    table = pd.DataFrame({"contact": cells, "y": ["new", "old"] * 24})
+    table.to_csv("t.csv", index=False)
+    out = " ".join(run(capsys, "inspect", "t.csv", "--target", "y")[1].split())
+    assert "25 % are missing: if a gap means that no option was chosen, --keep-na contact=" in out
+    out = run(capsys, "inspect", "t.csv", "--target", "y", "--keep-na", "contact=")[1]
+    assert "gap" not in out
+    assert """X['contact'].fillna("")""" in str(nb.inspect(table, "y"))
+    found = nb.inspect(table.assign(contact=table["contact"].fillna("")), "y")
+    assert "gap" not in str(found)
+    assert "gap" not in str(nb.inspect(table.dropna(), "y"))

@@ -93,8 +93,9 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make forests from counts, after merging fine cells. ``axes`` holds, for each
-        column, the sequence of ever finer cells.
+        """Make forests from counts, after merging fine cells.
+
+        ``axes`` holds, for each column, the sequence of ever finer cells.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 

@@ -146,7 +146,8 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, cap
     _, out, said = run(capsys, "predict", tmp_path / "w.bayesnb", few, "--interval", "--digits", 17)
     ends = pd.read_csv(io.StringIO(out))
     each = [
-        (ends[f"p_{c}"] < ends[f"p_{c}_lower"] - 1e-6) | (ends[f"p_{c}"] > ends[f"p_{c}_upper"] + 1e-6) for c in set(y)
+        (ends[f"p_{c}"] < ends[f"p_{c}_lower"] - 0.001) | (ends[f"p_{c}"] > ends[f"p_{c}_upper"] + 0.001)
+        for c in set(y)
     ]
     outside = int(np.any(each, axis=0).sum())
     assert outside > 0

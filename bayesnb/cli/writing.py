@@ -73,6 +73,10 @@ def predict(
     return 0
 
 
+OUTSIDE = 0.001
+"""Smallest distance between a probability and its interval that is reported."""
+
+
 def _noted(frames: Iterable[pd.DataFrame], errors: list[float], outside: list[int]) -> Iterator[pd.DataFrame]:
     """Yield the frames. Append the largest Monte Carlo standard error of each frame to ``errors``, and the number of
     rows with a probability outside its interval to ``outside``.
@@ -81,7 +85,7 @@ def _noted(frames: Iterable[pd.DataFrame], errors: list[float], outside: list[in
         errors.append(frame.attrs.get("mcse", 0.0))
         wide = [str(name) for name in frame if f"{name}_lower" in frame]
         p, lower, upper = (frame[[name + end for name in wide]].to_numpy() for end in ("", "_lower", "_upper"))
-        outside.append(int(((p < lower - 1e-6) | (p > upper + 1e-6)).any(axis=1).sum()))
+        outside.append(int(((p < lower - OUTSIDE) | (p > upper + OUTSIDE)).any(axis=1).sum()))
         yield frame
 
 

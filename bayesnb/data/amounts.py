@@ -68,7 +68,7 @@ UNITS = {
 
 
 def one_unit(unit: str) -> str:
-    """Replace synonyms of a unit by one word."""
+    """Normalize a unit: "EUR" and "euro" become "€", for example."""
     return ONE_UNIT.get(unit.upper(), unit)
 
 
@@ -78,7 +78,7 @@ def is_currency(mark: str) -> bool:
 
 
 def parts_of(text: str) -> tuple[str, str, str] | None:
-    """The sign, digits and unit."""
+    """Split a text such as "-3 kg" into sign, digits and unit; ``None`` if it is no such amount."""
     found = MARKED.fullmatch(text.strip())
     if found is None:
         return None
@@ -91,7 +91,7 @@ def parts_of(text: str) -> tuple[str, str, str] | None:
 
 
 def marks_of(digits: str) -> frozenset[str]:
-    """The possible decimal marks."""
+    """The possible decimal marks of a number."""
     return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
 
 
@@ -115,7 +115,7 @@ class Measured(NamedTuple):
 
 
 def measured(text: str) -> Measured | None:
-    """The number or bound in a text."""
+    """Parse a text such as "3 kg" or "<5"; ``None`` if it is neither a number nor a bound."""
     found = BOUND.fullmatch(text.strip())
     bound, rest = ("", text) if found is None else found.groups()
     power = POWER.fullmatch(rest.strip())
@@ -130,13 +130,13 @@ def measured(text: str) -> Measured | None:
 
 
 def numbers_of(cell: Any) -> list[float]:
-    """The possible numbers in a text."""
+    """The numbers that a text can mean: "1.234" may be 1.234 or 1234."""
     found = measured(cell) if isinstance(cell, str) else None
     return [] if found is None or found.bound else [*found.values.values()]
 
 
 def unit_of(cell: Any) -> str:
-    """The unit of a number in a text; "" without one."""
+    """The unit of the number in a text, or "" if there is no unit."""
     found = measured(cell) if isinstance(cell, str) else None
     return "" if found is None else found.unit
 
@@ -150,15 +150,15 @@ def units_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def of_one_currency(units: Collection[str]) -> bool:
-    """Whether the units are one currency, and perhaps "" for no unit."""
+    """Whether all units are the same currency; "" (no unit) is ignored."""
     named = {*units} - {""}
     return len(named) == 1 and all(map(is_currency, named))
 
 
 def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
-    """The numbers in texts, if some texts name one currency and the others no unit; otherwise {}.
+    """Map amounts of money to numbers, if some name a currency, all name the same one, and others have no unit.
 
-    {} also if the decimal mark is ambiguous. ``plain`` is whether other cells are numbers.
+    Return {} for other texts, or if the decimal mark is ambiguous. ``plain``: whether the column also holds numbers.
     """
     cells = {text: measured(text) for text in texts}
     held = {text: cell for text, cell in cells.items() if cell is not None and not cell.bound}
@@ -171,14 +171,14 @@ def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
 
 
 def number_in(text: str) -> str:
-    """The number in a text, such as "1234.5" for "1.234,50 €"; "" without a clear number of at most 15 digits."""
+    """Write the number in a text plainly: "1.234,50 €" becomes "1234.5". Return "" if it is ambiguous or too long."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Exchange points and commas, if ``decimal`` can be the number's decimal mark."""
+    """Swap points and commas in a number whose decimal mark can be ``decimal``."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text

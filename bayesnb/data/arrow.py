@@ -1,4 +1,4 @@
-"""Convert Arrow batches to tables of bounded size, without a Python object per row."""
+"""Convert Arrow batches to small tables, without a Python object per row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH = 2**22
 
 
 def batch_rows(columns: int) -> int:
-    """Rows of a batch."""
+    """The number of rows per batch."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
@@ -29,7 +29,7 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Restore the categorical columns of Parquet files."""
+    """Make columns categorical again if they were categorical when their Parquet file was written."""
     import pyarrow as pa
 
     written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]
@@ -96,7 +96,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches; errors name the source."""
+    """Yield the batches; error messages name the file or stream."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -108,7 +108,7 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """The message on one line."""
+    """The error message on one line."""
     return " ".join(str(error).split())[:300]
 
 
@@ -142,7 +142,7 @@ def array_of(column: Any) -> Any:
 
 
 def plain(schema: Any, ordered: Iterable[str]) -> Any:
-    """Convert text types to plain text, or to ordered levels in the ``ordered`` columns."""
+    """Convert text columns to plain text; the columns ``ordered`` become ordered categories."""
     import pyarrow as pa
 
     levels = dict.fromkeys(ordered, pa.dictionary(pa.int32(), pa.string(), ordered=True))
@@ -154,7 +154,7 @@ def plain(schema: Any, ordered: Iterable[str]) -> Any:
 
 
 def ordered_in(schemas: Iterable[Any]) -> set[str]:
-    """The columns whose levels are ordered in every schema that has the column."""
+    """The columns that are ordered categories in every file that has them."""
     kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
     return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 

@@ -1,4 +1,4 @@
-"""Choose the family of each numeric column from the rows."""
+"""Choose the distribution (family) of each numeric column by comparing candidates on the rows."""
 
 from __future__ import annotations
 
@@ -211,12 +211,12 @@ def log_scores(total: Array, labels: Labels) -> Array:
 
 
 def left_out_score(total: Array, labels: Labels) -> float:
-    """The sum of :func:`log_scores`, weighted."""
+    """The weighted sum of :func:`log_scores` over the rows."""
     return float(log_scores(total, labels) @ labels.weight)
 
 
 def standard_error(gains: Array, weight: Array) -> float:
-    """The standard error of the weighted sum of gains, one per row."""
+    """The standard error of the weighted sum of ``gains``, which holds one gain per row."""
     away = gains - np.average(gains, weights=weight) if weight.any() else gains
     return float(np.sqrt((weight * away**2).sum()))  # A product by BLAS is slow if its threads share the processor.
 

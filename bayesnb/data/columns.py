@@ -35,7 +35,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    If ``declares`` is true, every category is a level, even a category without rows.
+    If ``declares`` is true, each category of a pandas categorical counts as a level, even if no row has it.
     """
 
     name: Any
@@ -85,7 +85,7 @@ class Column:
 
     @property
     def kind_of_values(self) -> str:
-        """The kind of the values, which decides the default family."""
+        """The kind of the values ("text", "number", …), which decides the default family."""
         kind = self.kind
         if kind == "text" or (self.textual and (kind != "empty" or self.declared is not None)):
             return "text" if self.declared is None else "categories"
@@ -186,7 +186,7 @@ class Column:
             ) from error
 
     def _money(self) -> Array | None:
-        """The numbers of a column in which some cells name one currency and the others no unit, if it is one."""
+        """The numbers in a column of money in which only some cells name the currency; ``None`` for other columns."""
         codes, distinct = self.coded
         used = [distinct[k] for k in np.unique(codes[codes >= 0])]
         texts = [cell for cell in used if isinstance(cell, str) and cell.strip().lower() not in amounts.GAPS]
@@ -203,7 +203,7 @@ class Column:
         return np.array([*(value.get(cell, np.nan) for cell in distinct), np.nan])[codes]
 
     def refuse_text_among_numbers(self) -> None:
-        """Raise ``RefusedError`` for the first text that is no number, unless every cell is such a text."""
+        """Raise ``RefusedError`` for the first text that is no number, if any other cell is a number."""
         cells = [(row, v) for row, v in enumerate(self.values) if not pd.isna(v)]
         odd = [(row, v) for row, v in cells if isinstance(v, str) and not amounts.is_float(v)]
         if 0 < len(odd) < len(cells):
@@ -238,7 +238,7 @@ class Column:
 
 
 def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
-    """What to do about a text among numbers."""
+    """Advice on a text in a column of numbers."""
     said = (
         "if it means missing, {na}"
         if str(text).strip().lower() in amounts.MARKS
@@ -248,7 +248,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str, str | Message]:
-    """The text that keeps a column from being read as numbers, and what to do about it."""
+    """The text that keeps a column from being read as numbers, and advice on it."""
     cells = [amounts.measured(text) for text in texts]
     words = [text for text, cell in zip(texts, cells, strict=True) if cell is None or cell.bound]
     units = Counter(cell.unit for cell in cells if cell is not None and cell.unit)
@@ -268,7 +268,7 @@ def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """The remark that all texts except ``odd`` are numbers or dates (``what``)."""
+    """Say that all texts except ``odd`` are numbers or dates (``what``), and how to correct ``odd``."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     return Message(
         "{what} except {shown}, so all are read as levels: {mend}, or {na}",
@@ -278,13 +278,13 @@ def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = Fal
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """Advice on reading ``mark`` as missing; ``among_floats`` is whether ``float`` accepts all other texts."""
+    """Advice on reading ``mark`` as missing. ``among_floats``: whether ``float`` accepts all other texts."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values that no code uses; return the new codes and values."""
+    """Drop values that do not occur; return the new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
@@ -361,7 +361,7 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Whether every number is missing, or whole and at most 2^53 in size."""
+    """Whether all numbers are whole and at most 2^53 in absolute value; missing numbers are ignored."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )

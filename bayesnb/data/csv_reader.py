@@ -1,7 +1,7 @@
 """Read CSV files as Arrow batches.
 
 ``docs/how-to/big-tables.md`` has the rules of numbers and missing values. Only double quotes enclose a cell. A first
-row of text is a header unless most of its texts occur again below.
+row of text is a header unless most of its texts recur in later rows.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Format:
     header : bool, optional
         Whether the first line holds column names; detected by default.
     skip : int, optional
-        Number of lines to skip before the header; by default lines of titles are detected.
+        Number of lines to skip before the header; by default title lines are detected and skipped.
     na : tuple of str
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In a column of
-        numbers, the text still means missing.
+        numbers, such a text still means missing.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str
@@ -293,7 +293,7 @@ MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
 
 
 class Types(IntFlag):
-    """The types that fit a cell, or all cells of a column."""
+    """The types (integer, decimal number, boolean, …) that fit a cell, or all cells of a column."""
 
     INTEGER = 1
     DOTTED = 2
@@ -357,7 +357,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark of the cells; "" if no mark is needed, ``None`` if ambiguous."""
+    """The decimal mark of the cells; "" if they need none, ``None`` if both marks fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:

@@ -52,7 +52,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding that the first bytes imply; ``None`` usually means UTF-8."""
+    """The encoding that a file's first bytes reveal; ``None`` (usually UTF-8) if they reveal none."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():
@@ -67,7 +67,7 @@ def encoding_of(file: Path) -> str | None:
 
 
 def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
-    """Return the file, or a copy in UTF-8 if the file has another encoding.
+    """Return the path of the file, or of a UTF-8 copy if the file has another encoding.
 
     Raises
     ------

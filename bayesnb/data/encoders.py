@@ -46,7 +46,7 @@ SHOWN = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Why a column has its family."""
+    """Why a column has its family: it was specified, scored best, or is the default of the column's type."""
 
     # "specified": the user named the family; "rows": the family scored best on the rows; "gaps": the column flags the
     # missing cells of another column; otherwise the type of the values that decided ("nothing" if there are none).
@@ -59,12 +59,12 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the type of the values decided the family."""
+        """Whether the family is the default for the type of the values."""
         return self.kind not in ("specified", "rows", "gaps")
 
     @property
     def sound(self) -> bool:
-        """Whether fields have their declared types."""
+        """Whether every field has its declared type."""
         texts = all(isinstance(part, str) for part in (self.detail, self.best_by, self.second))
         return texts and self.kind in ORIGINS and all(isinstance(each, float) for each in (self.ahead, self.error))
 
@@ -84,10 +84,10 @@ class Origin:
 class Feature:
     """One feature of the model.
 
-    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the table
-    columns, if they differ from ``columns``. ``declared`` holds the levels that a column's type declares. ``kinds``
-    holds the kinds of values in the first table that had the column. ``cuts`` holds the intervals of binned columns.
-    ``tried`` holds the (name, log evidence, log score) of each candidate family.
+    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the columns
+    of the table, if they differ from ``columns``. ``declared`` holds the levels that a column's type declares.
+    ``kinds`` holds the kind of each column's values, such as text, in the first table with the column. ``cuts`` holds
+    the intervals of binned columns. ``tried`` holds the (name, log evidence, log score) of each candidate family.
     """
 
     columns: Names
@@ -103,7 +103,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers are possible."""
+        """Whether the first rows decided which numbers are possible, such as only 0 and 1."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -116,7 +116,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique column names. A bag of words read from text has one name, that of the text column."""
+        """Unique column names. The words of a text column share one name, the column's."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -141,7 +141,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Convert encoded columns, (row, column), to the form that the family reads."""
+        """Convert encoded columns, (row, column), to the array that the family takes."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support.kind == "bag":
@@ -185,7 +185,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 
 
 def require_reads_sparse(family: Any) -> None:
-    """Raise ``ValueError`` if a family of real numbers or levels cannot read a sparse matrix."""
+    """Raise ``ValueError`` if the family cannot read a sparse matrix."""
     if not getattr(family, "reads_sparse", False):
         raise ValueError(
             f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
@@ -347,7 +347,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """The kind of a categorical column; text after numbers, or numbers after text, raise ``ValueError``."""
+    """The kind of a categorical column; ``ValueError`` if fitted with text and now numbers, or vice versa."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()

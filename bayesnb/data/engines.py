@@ -1,4 +1,4 @@
-"""Summarise a table of any size in parts."""
+"""Compute sufficient statistics of a table of any size, part by part."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def summary(
 ) -> Summary:  # fmt: skip
     """Summarise a table; ``target=None`` puts all rows into one class.
 
-    ``again``, if given, reads the table again, to find the row of an error.
+    If given, ``again()`` reads the table a second time, to find the row that caused an error.
     """
     again = again or _again(source)
     reading = PartSummarizer.of(model, target, weight, schema)
@@ -93,7 +93,7 @@ def _again(source: Any) -> Callable[[], Iterable[Table]] | None:
 
 
 def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
-    """The first row with the cell that an error is about."""
+    """The number of the first row with the cell that caused an error."""
     start = 0
     for table in parts if error.row is not None else ():
         if error.column in table.place:
@@ -155,8 +155,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table. The result is a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. The columns ``keep`` of the table come
-    first.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. Before them come the columns ``keep``
+    of the table.
     """
     match engine_of(source):
         case "dask":
@@ -173,7 +173,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame; ``first``, if given, makes ``ask`` from the first frame."""
+    """Yield ``ask(frame)`` for each frame. If given, ``first(frame)`` returns ``ask`` for the first frame."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -210,7 +210,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a source as tables of bounded size; also return the number of rows if known."""
+    """Read a source as an iterator of small tables; also return the number of rows if known."""
     match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

@@ -72,7 +72,7 @@ def names_of(path: Any, files: Sequence[Path]) -> list[str]:
 
 
 def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
-    """Yield the texts as tables of bounded size; warn of unreadable files."""
+    """Yield the texts as small tables; warn of unreadable files."""
     lost: list[str] = []
     columns = names_of(path, files)
     rows = _rows(Path(path), sorted(files, key=lambda file: file.as_posix()), lost)
@@ -194,7 +194,7 @@ class _Page(HTMLParser):
 
 
 def whole(path: Any, files: Sequence[Path]) -> pd.DataFrame:
-    """The texts of files as one table."""
+    """Read all files as one table of texts."""
     parts = list(frames(path, files))
     if not parts:
         raise ValueError(f"{path}: no file holds a text")

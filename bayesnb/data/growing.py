@@ -1,4 +1,4 @@
-"""Adapt schemas to added rows, parts or models, and to forgotten rows."""
+"""Adapt schemas (which column is read how) when rows or models are added, or rows are forgotten."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt the inferred families to the values of a further part."""
+    """Adapt the inferred families to a further part of the table."""
     table = schema.through(table)
     by_name = schema.named and table.named
     own = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
@@ -57,7 +57,7 @@ def of_part(schema: Schema, table: Table) -> Schema:
 
 
 def with_kinds(schema: Schema, kinds: Mapping[Any, OriginKind]) -> Schema:
-    """Infer the families of number columns again, from ``kinds``."""
+    """Infer the families of number columns again, from the new ``kinds`` of their values."""
     loose = {name: f for name, f in schema.features.items() if f.origin.kind in OF_NUMBERS}
     was = {column: f for f in loose.values() for column in f.columns}
     wanted = {column: kinds.get(column, was[column].origin.kind) for column in schema.names if column in was}
@@ -76,7 +76,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """A schema and its statistics, whose joined levels have the spellings that ``other`` will have, too."""
+    """Spell the ``Joined`` levels of a schema and its statistics as the merger with ``other`` will spell them."""
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)
@@ -166,7 +166,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Unite the vocabularies of two features; ``ValueError`` if the vocabularies differ and must not grow."""
+    """Give two text features the words of both; ``ValueError`` if their words differ and are fixed."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

@@ -1,4 +1,4 @@
-"""Readings, differences and ratios of columns that improve naive Bayes."""
+"""Find families, date parts, and differences and ratios of columns, that improve naive Bayes."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Derived:
 
 
 def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ()) -> list[Derived]:
-    """The derived columns that improve naive Bayes; at most three.
+    """At most three differences or ratios of two columns that improve naive Bayes.
 
-    Without a derived column, naive Bayes cannot learn a decision boundary such as opening price = closing price.
+    Without such a column, naive Bayes cannot learn, for example, whether the opening price exceeds the closing price.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[Any]) -> Iterator[Derived]:
-    """Candidates: the ratio of two positive columns, and the difference of two columns with overlapping ranges."""
+    """Yield the ratio if both columns are positive, and the difference if the ranges of the columns overlap."""
     if first in dates or second in dates:
         if first in dates and second in dates:
             yield Derived(first, second, False)
@@ -117,7 +117,7 @@ def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[
 
 
 def _evidence(x: Array, labels: Labels) -> float:
-    """Log evidence, in nats, of the labels given the intervals of a column, under uniform priors."""
+    """Cut a column into intervals; return log p(labels | intervals) in nats, under uniform priors."""
     # Missing values form one more cell.
     known = ~np.isnan(x)
     edges = np.unique(np.quantile(x[known], np.arange(1, CELLS) / CELLS))
@@ -140,7 +140,7 @@ TWICE = {"month": 730, "weekday": 14, "hour": 2}
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
-    """Parts of a column of dates, such as the month, that predict the class best by themselves."""
+    """The parts of a date column (such as the month) that, without other columns, predict the class best."""
     held = labels.notna().to_numpy()
     if not held.any():
         return date.parts
@@ -169,7 +169,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
     """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
 
-    Counts can be larger than all learned counts, and levels cannot, so an Ordinal must be clearly better than counts.
+    The Ordinal must be clearly better than families of counts, because it treats larger numbers as unseen.
     """
     held, known = _labelled(held, labels)
     if known is None:
@@ -213,10 +213,10 @@ class Gains:
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
-    """Compare a Gaussian with families of counts, if ``counted``, and with families of ``levels``.
+    """Compare a Gaussian with the families ``levels`` and, if ``counted``, with families of counts.
 
-    A family with a separate probability of the value 0 is chosen only if it is clearly better than the other families
-    of counts.
+    A hurdle family (with a separate probability of 0) is chosen only if clearly better than the other families of
+    counts.
     """
     held, known = _labelled(held, labels)
     families: dict[Any, Any] = COUNTED if counted else {}
@@ -242,7 +242,7 @@ def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: C
 
 
 def more_probable_as_counts(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether a column of whole numbers has a higher evidence as counts than as levels."""
+    """Whether the marginal likelihood of a column of whole numbers is higher as counts than as levels."""
     held, known = _labelled(held, labels)
     known = Labels.of(np.zeros(len(held), int), 1) if known is None else known
 
@@ -276,7 +276,7 @@ def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:
 def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
     """Whether the words of a column predict the class better than the levels and the class frequencies.
 
-    ``least`` is the gain of the words, in nats, that is required.
+    ``least`` is the smallest gain, in nats, that counts as better.
     """
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.
@@ -300,7 +300,7 @@ def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
 
 
 def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
-    """The rounding unit of ``held`` if ``Rounded`` predicts the class better than ``Gaussian``; otherwise ``None``."""
+    """The rounding unit of the numbers if ``Rounded`` predicts the class better than ``Gaussian``, or ``None``."""
     held, known = _labelled(held, labels)
     x = held.to_numpy(float)
     if known is None or not (unit := float(f"{rounding(x)[0]:.9g}")):
@@ -318,12 +318,12 @@ def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | N
 
 
 def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
-    """Whether scores are clearly better than those of a Gaussian and of the class frequencies."""
+    """Whether a family's scores are clearly better than the scores of a Gaussian and of the class frequencies."""
     return _ahead(scores, _frequencies(labels)) and _ahead(scores, _scores_as(Gaussian(), held, labels))
 
 
 def _ahead(scores: Array, others: Array) -> bool:
-    """Whether the sum of scores of the rows is larger by more than three nats and more than its standard error."""
+    """Whether the total gain over the other scores exceeds three nats and its own standard error."""
     gains = scores - others
     return bool(gains.sum() > max(3.0, standard_error(gains, np.ones(len(gains)))))
 

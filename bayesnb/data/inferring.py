@@ -32,7 +32,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """Map each column to its specified reading, or to the only reading that fits; omit all other columns."""
+    """Map columns to their readings, such as ``Date``: the specified reading, or the only reading that fits."""
     if table.readings is not None:
         return dict(table.readings)
     found = {}
@@ -71,7 +71,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move each ``Missing`` without a family from a column to the column's first derived feature."""
+    """If a ``Missing`` without a family flags a column such as a date, flag the column's first derived feature."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -84,7 +84,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is one part of a longer table, drop features that need all parts."""
+    """If ``table`` is only a part, drop ``features`` that need the whole column, such as numbers written as text."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept = dict(features)
@@ -156,7 +156,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column; missing-value flags follow the flagged column."""
+    """Sort features by the position of their first column; put a missing-value flag after its column."""
     place = {name: k for k, name in enumerate(names)}
     rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
     return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
@@ -266,14 +266,14 @@ def grouped(
 
 
 def together_name(family: Family) -> str:
-    """Name of a joint feature."""
+    """Name of a feature of several columns."""
     return {"levels": "levels", "zero_one": "flags"}.get(family.support.kind, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Join the columns of each family that reads several columns together."""
+    """Make one feature of all columns of a family, if the family reads several columns together."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -362,8 +362,7 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Return the specified features whose columns are in the table.
 
-    If the table lacks a column of a feature, the feature is left out if ``known`` has one of its columns. A bag of
-    words may lack columns.
+    A feature with absent columns is left out if ``known`` has one of its columns. A bag of words may lack columns.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer for all parts; the first part fixes the families of ``BestFamily`` and the cells of trees."""
+        """A summarizer for all parts; the first part decides ``BestFamily`` and the bin edges of trees."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]

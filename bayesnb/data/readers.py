@@ -1,4 +1,4 @@
-"""Read files and Arrow streams, as tables of bounded size or as one frame."""
+"""Read files and Arrow streams, as many small tables or as one frame."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read any Arrow stream as tables; also return the number of rows if known."""
+    """Read any Arrow stream as an iterator of tables; also return the number of rows if known."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -149,7 +149,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder, glob or stdin ("-") as tables; also return the number of rows if known.
+    """Read a file, folder, glob or stdin ("-") as small tables; also return the number of rows if known.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write numbers with the decimal mark of the column's texts; a point by default."""
+    """Write a column's numbers as text, with the decimal mark of its other texts (default: a point)."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column

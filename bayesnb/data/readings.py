@@ -41,7 +41,7 @@ class UnreadCellWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Reading(ABC):
-    """How the cells of a column become feature columns."""
+    """A rule that converts the cells of a column to feature columns."""
 
     def names(self, column: Any) -> Names:
         """Names of the feature columns. A missing cell is also missing in the first feature column."""
@@ -66,7 +66,7 @@ class Reading(ABC):
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as the text after "COL=" in a command-line option."""
+        """The Python code of the reading, and its text after "COL=" in a command-line option."""
 
     @property
     @abstractmethod
@@ -74,11 +74,11 @@ class Reading(ABC):
         """The plural noun for the cells in messages, such as "dates"."""
 
     def read_as(self, column: Any) -> str:
-        """How ``inspect`` describes a column of this reading."""
+        """The description of a column that is read in this way, for ``inspect``."""
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
-        """The setting that the texts leave ambiguous, such as "the decimal mark"; otherwise ""."""
+        """The setting that the texts do not determine, such as "the decimal mark"; otherwise ""."""
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
@@ -103,7 +103,7 @@ def may_be_of(name: str, column: str) -> bool:
 
 @dataclass(frozen=True)
 class OfNumbers(Reading):
-    """A reading of numbers with one decimal mark and one unit."""
+    """Reads numbers with one decimal mark and one unit."""
 
     decimal: Literal[".", ","] | None = None
     unit: str | None = None
@@ -203,7 +203,7 @@ class Number(OfNumbers):
 
 
 def _numbers_in(texts: Collection[str], plain: bool = False, unit: str | None = None) -> Iterable[Number]:
-    """The readings that fit all texts. With ``unit``, or "" for any currency, some texts may have no unit."""
+    """The ``Number`` readings that fit all texts. With ``unit`` ("": any currency), some texts may have no unit."""
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = amounts.measured(text)
@@ -219,7 +219,7 @@ def _numbers_in(texts: Collection[str], plain: bool = False, unit: str | None = 
 
 
 def amounts_of_money(cells: Collection[Any]) -> tuple[Number, ...]:
-    """The readings that fit numbers and texts of which some name one currency and the others no unit."""
+    """The ``Number`` readings that fit amounts of money, if only some of them name the currency."""
     texts = [cell if isinstance(cell, str) else "1" for cell in cells]
     return tuple(_numbers_in(texts, True, "")) if len({*amounts.units_of(texts)}) == 2 else ()
 
@@ -823,7 +823,7 @@ def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The groups of :func:`by_spelling`, by their common spelling."""
+    """Group texts as :func:`by_spelling` does, and map the chosen spelling of each group to the group."""
     groups = by_spelling(texts).values()
     return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in groups}
 
@@ -855,12 +855,12 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling of a level with both capitals and small letters, if there is one."""
+    """The most frequent spelling; spellings with both capitals and small letters take precedence."""
     return max(texts, key=lambda text: (_naturally(text)[0], counts[text], text))
 
 
 def _means(slip: str, level: str, rare: bool) -> bool:
-    """Whether one letter is wrong in a rare level, or a final s or one of two equal letters is missing."""
+    """Whether ``slip`` lacks a final s or one of two equal letters of ``level``, or is rare with one wrong letter."""
     doubled = any(level[:k] + level[k + 1 :] == slip for k in range(1, len(level)) if level[k] == level[k - 1])
     return level == f"{slip}s" or doubled or (rare and len(slip) >= 5 and _one_slip(slip, level))
 
@@ -899,13 +899,13 @@ def _one_slip(a: str, b: str) -> bool:
 class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level. The level has the spelling that ``pairs``
-    name, if any. Otherwise, a spelling with both capitals and small letters comes first.
+    Levels that differ only by case, spaces or Unicode form become one level. If ``pairs`` names a spelling of the
+    level, that spelling is used, otherwise preferably one with both capitals and small letters.
 
     Parameters
     ----------
     pairs : {spelling: level}, optional
-        The level that each further spelling, such as a typing error, means.
+        Further spellings, such as typing errors, and the level that each means.
 
     Examples
     --------
@@ -957,19 +957,19 @@ class Joined(Reading):
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether ``advised`` joins a level, such as a typing error, that this reading does not join."""
+        """Whether ``advised`` corrects a spelling that this reading does not correct."""
         joins = {folded(a) for a, _ in self.pairs}
         return any(folded(a) not in {*joins, folded(b)} for a, b in advised.pairs)
 
     def united(self, other: Joined) -> Joined:
-        """The joint reading of two tables, with one spelling for each level."""
+        """Combine the readings of two tables, with one spelling for each level."""
         levels: dict[str, str] = {}
         for key, level in (*(self.levels or ()), *(other.levels or ())):
             levels[key] = max(levels.get(key, level), level, key=_naturally)
         return self._over(levels)
 
     def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
-        """The levels ``names`` of an earlier reading, in the spellings of this one."""
+        """Spell the levels ``names`` as this reading spells them."""
         levels, found = dict(self.levels or ()), list[Any]()
         for name in names:
             level = levels.get(folded(name), name) if isinstance(name, str) else name
@@ -993,7 +993,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """All readings that fit all texts; ``plain`` allows numbers without a unit."""
+    """The readings, such as ``Number`` or ``Date``, that fit all texts; ``plain`` allows numbers without a unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -1008,7 +1008,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The only reading that fails on just one to three texts, and these texts; ``None`` without one such reading."""
+    """The reading that fits all but one to three texts, and these texts; ``None`` unless exactly one reading does."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
@@ -1018,7 +1018,7 @@ def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | Non
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """The readings that fit the type or the texts of a column."""
+    """The readings, such as ``Date``, that fit the type or the texts of a column."""
     if column.temporal:
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
@@ -1035,7 +1035,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The default reading of a column; ``None`` if no reading or several readings fit."""
+    """The only reading (such as ``Date``) that fits a column; ``None`` if none or several fit."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
@@ -1079,7 +1079,7 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "count as missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that do not fit the reading. ``write(text)`` is the suggested replacement, or "" for none."""
+    """Warn of cells that do not fit their column's reading. ``write(text)`` suggests a replacement ("": none)."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in amounts.GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
@@ -1090,7 +1090,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The ``Number`` readings that fit all levels that are numbers, and a list of the levels that are not."""
+    """The ``Number`` readings that fit those levels that are numbers, and a list of the other levels."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if amounts.measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
@@ -1098,14 +1098,14 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ``Number`` readings that fit all levels; no reading if all levels are whole numbers, which may be codes."""
+    """The ``Number`` readings that fit all levels; [] if all levels are whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
 def no_numbers_in(levels: Sequence[Any]) -> list[str]:
-    """The texts that are not numbers in a column of numbers; empty if there are many such texts."""
+    """The texts in a column of numbers that are not numbers; [] if there are many."""
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -121,9 +121,9 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema with the levels of the rows, and the statistics of the rows. Every row must have a label.
+        """Learn the levels of the rows; return the schema and the statistics of the rows. Every row must have a label.
 
-        By default the schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
+        By default, a new schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -144,10 +144,10 @@ class TrainingRows:
 
 
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Labels and weights of the rows of ``X``, and ``X`` without the columns among them.
+    """Take labels and weights that may be columns of ``X``; return them, and ``X`` without these columns.
 
-    ``wanted`` is {parameter: name or values}. An unknown name raises ``ValueError``. Values with the index of ``X`` in
-    another order are taken by position, with a warning; they get the index of ``X``, so that nothing warns again.
+    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If the index of
+    values has another order than the index of ``X``, a warning says that they are used by position.
     """
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]
@@ -221,13 +221,13 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A pseudo-random uint64 per row: a hash of the content, the class and the number of earlier equal rows."""
+    """A pseudo-random uint64 per row: a hash of its cells, its class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
 
 def row_keys(table: Table) -> Array:
-    """Hash of the known cells of each row, uint64 (row,)."""
+    """Hash of the cells of each row, without missing cells, uint64 (row,)."""
     found = np.zeros(table.n_rows, np.uint64)
     if table.sparse:
         cells = table.source.tocoo()
@@ -279,7 +279,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables, and a function that returns ``most`` random rows once the iterator is exhausted."""
+    """An iterator over the tables, and a function that, after the iteration, returns ``most`` random rows."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -38,10 +38,10 @@ AS_LEARNED = Message("give the rows as they were learned")
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """How to read a table.
+    """How to read a table: the columns, and the feature that reads each column.
 
-    ``names`` are the columns of the first table after its readings. Columns of later tables are matched by name if
-    ``named``, otherwise by position.
+    ``names`` are the columns of the first table, with derived columns (such as "month of date") in place of their
+    source. Columns of later tables are matched by name if ``named``, otherwise by position.
     """
 
     names: Names
@@ -66,8 +66,7 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, or the default of the column's type.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. ``readings``, if given, must already be applied to
-        ``table``.
+        The settings are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must be their result.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -79,7 +78,7 @@ class Schema:
         return cls(table.names, named, found, unseen, columns, families, readings)
 
     def typed(self, table: Table) -> Table:
-        """The table with the types of columns of this schema, which all its selections of rows keep."""
+        """A copy of the table with this schema's column types, which selections of its rows keep."""
         inferred = [feature for feature in self.features.values() if feature.origin.inferred]
         known = {name: each.origin.kind for each in inferred for name in each.reads}
         return replace(table, readings=self.readings, known=known)
@@ -96,7 +95,7 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def missing(self, data: Data, table: Table) -> dict[Any, Array]:
-        """Mask of the missing cells of ``table``, (row, column), of each feature except bags of words."""
+        """For each feature except bags of words, a mask of the missing cells, (row, column)."""
         # An unseen level, or a cell such as "<0.5", is not missing, although it has no code or no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
@@ -129,7 +128,7 @@ class Schema:
 
     @property
     def dates(self) -> dict[Any, Date]:
-        """The readings that produce columns of elapsed time."""
+        """The ``Date`` readings that produce columns of elapsed time."""
         held = {reading.names(column)[0]: reading for column, reading in self.readings.items()}
         return {name: own for name, own in held.items() if isinstance(own, Date) and "elapsed" in own.parts}
 
@@ -148,7 +147,7 @@ class Schema:
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, Mapping[str, Any]]) -> Schema:
-        """Record why each family was chosen, and from which candidates."""
+        """Record the reason for each feature's family, and the candidates."""
         put = {name: replace(self.features[name], **own) for name, own in reasons.items() if name in self.features}
         return replace(self, features={**self.features, **put})
 
@@ -161,7 +160,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Replace the columns in ``readings`` by their feature columns, unless they are already replaced."""
+        """Replace columns such as dates by their feature columns (see ``readings``), unless already replaced."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -170,7 +169,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """The features that read unseen levels or impossible numbers as missing, each with its known levels."""
+        """The features for which unseen levels or impossible numbers count as missing, each with its known levels."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}
@@ -192,8 +191,9 @@ class Schema:
         """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
         With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
-        ``table`` must be a result of :meth:`through`. If ``absent`` is "missing", absent columns are read as missing;
-        if "error", they raise an error. The default is "missing" for ``columns="grow"``, otherwise "error".
+        ``table`` must have gone through :meth:`through`. Absent columns are filled with missing values if ``absent``
+        is "missing", and raise an error if it is "error". The default is "missing" for ``columns="grow"``, otherwise
+        "error".
         """
         table = self.through(table) if learn else table
         if learn and self.all_words and table.named:

@@ -1,4 +1,4 @@
-"""Specifications of columns, other than families."""
+"""The classes other than families that can specify columns, such as ``Binned``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Unlabelled:
         A value in ``y`` that means "no label", such as -1 in scikit-learn. By default only missing values mean "no
         label".
     weight : float
-        The weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
+        The weight of an unlabelled row relative to a labelled row; with 0, unlabelled rows are ignored.
     starts : int
         Number of starting points of EM. EM keeps the solution with the largest objective.
 
@@ -113,7 +113,8 @@ class Binned:
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
-        Prior of the interval probabilities. The prior gives a positive probability even to intervals without rows.
+        Prior of the interval probabilities. Because of the prior, even intervals without rows have a positive
+        probability.
     edges : array, optional
         Inner edges, in units of the column; ``bins`` and ``cut`` are then ignored.
 
@@ -140,7 +141,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy with ``edges`` from the values of one column. Each interval contains its lower edge."""
+        """A copy whose interval ``edges`` are computed from one column. Each interval contains its lower edge."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -190,7 +191,7 @@ class Missing:
     Raises
     ------
     TypeError, ValueError
-        If ``family`` is not a family, or if it reads all columns of a row together.
+        If ``family`` is not a family, or reads several columns together.
 
     Examples
     --------
@@ -254,9 +255,9 @@ class BestFamily:
         Candidates. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial, PolyaTree and Hurdle. Only
         families that can read a column are tried.
     by : {"class", "evidence"}
-        "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier. "evidence" chooses the family that predicts the values of the column best, for describing columns or
-        drawing rows.
+        With "class", the families that predict the class best, by the exact leave-one-out log score of the whole
+        classifier. "evidence" chooses the family that predicts the values of the column best, for describing columns
+        or drawing rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 
@@ -375,7 +376,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """The family for a type of column; ``ValueError`` if the family is ``None``."""
+        """The family for a type of column; ``ValueError`` if that type has the family ``None``."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -443,7 +444,7 @@ def made(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a command-line specification; a ``Binned`` is smoothed by ``m`` imaginary rows."""
+    """Parse a command-line specification; the prior of a ``Binned`` is worth ``m`` rows."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):

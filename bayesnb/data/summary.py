@@ -83,7 +83,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Convert text columns by their readings, then apply the families of the resulting columns."""
+        """Convert text columns by their readings, such as ``Date``, and summarise the resulting columns."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -197,7 +197,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in two summaries or models; ``ValueError`` if no family fits the values."""
+    """Give each column the same family in two summaries or models; ``ValueError`` if no family fits both."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

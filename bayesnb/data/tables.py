@@ -194,7 +194,7 @@ class Table:
         return replace(self, names=tuple(names), source=self.source[names])
 
     def through(self, readings: Mapping[Any, Any]) -> Table:
-        """Replace each column in ``readings`` by its feature columns."""
+        """Replace each column in ``readings``, such as a date, by its feature columns, such as month and weekday."""
         held = {name: readings[name] for name in self.names if name in readings}
         held = {name: own for name, own in held.items() if own.applies(self.column(name))}
         if not held:
@@ -221,7 +221,7 @@ class Table:
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Yield Arrow batches or tables as tables of bounded size."""
+    """Yield Arrow batches or tables as small tables."""
     for batch in batches:
         step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
@@ -285,7 +285,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def require_shape(names: Iterable[Any], n_rows: int = 0, least: int = 0) -> None:
-    """Raise ``ValueError`` for two columns of one name, a column without a name, or fewer than ``least`` rows."""
+    """Raise ``ValueError`` for duplicate or missing column names, or for fewer than ``least`` rows."""
     if n_rows < least:
         raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of {least} is required.")
     names = list(names)
@@ -313,7 +313,7 @@ IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
 
 
 def engine_of(source: Any) -> str | None:
-    """The engine of a lazy table ("arrow" for other lazy Arrow streams); ``None`` for other objects."""
+    """The engine of a lazy table, such as "polars"; "arrow" for a lazy Arrow stream, ``None`` for other objects."""
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
     if ("polars", "LazyFrame") in names:
@@ -338,7 +338,7 @@ def streams(source: Any) -> bool:
 
 @contextmanager
 def about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine to ``ValueError``."""
+    """Convert exceptions of an engine, such as polars, to ``ValueError``."""
     try:
         yield
     except Exception as error:

@@ -94,7 +94,7 @@ class Target:
         return self.codes.min(initial=0) >= 0
 
     def of_rows(self, n: int) -> Target:
-        """Return this object; ``ValueError`` unless there are ``n`` labels."""
+        """Return this object if it has ``n`` labels; otherwise raise ``ValueError``."""
         if len(self) != n:
             raise ValueError(f"X has {n} rows and y has {len(self)}")
         return self
@@ -110,7 +110,7 @@ class Target:
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def or_unknown(self, classes: Array, unknown: Any) -> Target:
-        """Replace labels that are not in ``classes`` by the unknown class."""
+        """Replace labels that are not in ``classes`` by the label ``unknown``."""
         known = {*classes.tolist()}
         if unknown is None or known.issuperset(self.classes.tolist()):
             return self
@@ -303,7 +303,7 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """All classes that have rows or are in ``names``, sorted."""
+    """The sorted union of ``classes`` and ``names``."""
     known = dict.fromkeys(classes.tolist())
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1
@@ -363,7 +363,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
 
 
 def few_classes(labels: pd.Series) -> Labels | None:
-    """The classes of the labelled rows; ``None`` if there is one class, or too many."""
+    """The class of each labelled row; ``None`` if there are fewer than two classes, or too many."""
     codes, classes = pd.factorize(labels)
     codes = codes[codes >= 0]
     return None if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) else Labels.of(codes, len(classes))

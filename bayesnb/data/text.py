@@ -21,7 +21,7 @@ from bayesnb.wording import require_choice, warn
 
 @cache
 def marks() -> str:
-    """Unicode's combining marks (category M), for the brackets of a regular expression."""
+    """Unicode's combining marks (category M), as a character class for a regular expression."""
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
     first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
@@ -40,7 +40,7 @@ def composed(text: str) -> str:
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts contain no word of the learned texts, and are uninformative.
+    """Most texts contain no known word, so they are uninformative.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -214,7 +214,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Write a text for each row of word counts, (row, word); ``None`` if a count is missing."""
+    """Convert each row of word counts, (row, word), to a text; ``None`` if a count is missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

@@ -114,7 +114,7 @@ def _numbers_in(text: str) -> list[int]:
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
-    """The original cells of a column; ``None`` for a missing cell."""
+    """The cells of a column before they were converted; ``None`` for a missing cell."""
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
     return [None if code < 0 else distinct[code] for code in codes]
@@ -147,7 +147,7 @@ FAR = 20
 
 
 def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, tuple[str, Counter[Any]]]]:
-    """Each Gaussian column, its mean and standard deviation as text, and the rows of each number far from the mean."""
+    """Yield Gaussian columns with numbers far from the mean: name, mean and sd as text, and counts of the numbers."""
     by_name = schema.named and table.named
     place = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
     for name, feature in schema.features.items():
@@ -237,7 +237,7 @@ FINEST = 40
 
 
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
-    """The log probability that two rows are equal in all columns by chance."""
+    """The log probability that two random rows are equal in all columns."""
     # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
     # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
     # and in centimetres count as one column.
@@ -590,9 +590,9 @@ TELLING = 0.5
 
 
 def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, str]]:
-    """Columns whose share of missing cells depends much on the class, and these shares as text.
+    """Yield columns whose fraction of missing cells differs greatly between classes, and these fractions as text.
 
-    Columns whose gaps are modelled, as by :class:`bayesnb.Missing`, are left out.
+    Columns whose missing cells are modelled, as by :class:`bayesnb.Missing`, are left out.
     """
     rows = statistics.rows
     known = np.flatnonzero(rows >= 10)
@@ -611,7 +611,7 @@ def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, 
 
 
 def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
-    """Warn of gaps that a ``dependence`` turns into evidence."""
+    """Warn of missing cells that a ``dependence`` treats as evidence for a class."""
     for name, shares in telling_gaps(schema, statistics):
         said = (
             "column {name!r} is missing in {shares}, so the dependence learns that a gap is evidence: if cells of new "
@@ -622,7 +622,7 @@ def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
 
 
 def warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> None:
-    """Warn of absent columns whose gaps are evidence under a ``dependence``."""
+    """Warn of absent columns whose absence a ``dependence`` treats as evidence for a class."""
     if not (schema.named and table.named):
         return
     for name, shares in telling_gaps(schema, statistics):

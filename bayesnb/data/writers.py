@@ -49,14 +49,14 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def require_folder(path: Path) -> None:
-    """Raise ``FileNotFoundError`` if the folder of a file to write does not exist."""
+    """Raise ``FileNotFoundError`` if the output folder does not exist."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
 
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """Make errors mention ``path`` instead of the temporary file."""
+    """In errors, name ``path`` instead of the temporary file."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,7 @@
-"""Divide the columns of a model into cells, and count the rows in the cells.
+"""Divide the columns of a model into cells (intervals or levels), and count the rows in the cells.
 
-Columns of real numbers or of counts are cut into intervals. Bags of words, and counts with an exposure, have no cells.
+Columns of real numbers or of counts are cut into intervals. Bags of words, and counts with an exposure, are not
+divided.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """Choose each column's intervals or levels from encoded rows. Intervals are halved at weighted medians."""
+        """Choose each column's levels, or its intervals by repeated halving at weighted medians, from encoded rows."""
         cuts = {
             (piece.feature, piece.column, term): cut
             for term, piece in enumerate(posterior.pieces)
@@ -110,7 +111,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """Convert the finest cells to the cells at ``depth``."""
+        """Convert the finest intervals to the intervals after ``depth`` halvings."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -130,7 +131,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether the cells of every column are valid."""
+        """Whether the intervals or levels of every column are valid."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -139,13 +140,13 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all intervals of depth ``OFFSET_DEPTH``."""
+        """Whether every real column has all 2^``OFFSET_DEPTH`` intervals."""
         # If an interval is missing, negating the column may not reverse the numbers of its intervals.
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """Cell numbers at ``OFFSET_DEPTH``, (row, column), unique across columns; -1 for missing cells."""
+        """Number the cells after ``OFFSET_DEPTH`` halvings, across all columns, (row, column); -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -161,7 +162,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count rows per cell at ``depth``, for the column pairs in ``which``."""
+        """Count the rows in each pair of cells after ``depth`` halvings, for the column pairs in ``which``."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in slices(len(labels)) if which else ():
@@ -171,11 +172,11 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the columns of the grid; ``called`` holds the name of each term."""
+        """The names of the grid's columns, selected from ``called``, the names of all terms."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """The name of each cell with an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        """The name of each level or interval with an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -205,7 +206,7 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The cells of one column; ``None`` for a column without cells."""
+    """The intervals or levels of one column; ``None`` if the column is not divided."""
     if not _stands_alone(piece, x) or _constant(each := column_of(x, piece.column), weight):
         return None
     if isinstance(x, Coded):
@@ -226,7 +227,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``posterior.pieces`` of columns with no value, or with one value of equal probability in all
+    """Positions in ``posterior.pieces`` of columns without values, or with one value that is equally probable in all
     classes.
     """
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
@@ -296,11 +297,12 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of the columns, and which cells to count.
+    """The cells (intervals or levels) of the columns, and which of them to count.
 
-    ``pairs`` are the pairs of columns to count. ``joint`` are the blocks of columns of the joint Gaussian. If
-    ``kernel`` is true, rows with the same cells in all columns are counted together. If ``forests`` is set, ``pairs``
-    are the possible edges of a forest. ``numbers`` standardizes the columns that have slopes.
+    ``pairs`` are the pairs of columns to count. ``joint`` are the column blocks
+    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
+    counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
+    columns of the linear model.
     """
 
     grid: Grid
@@ -355,7 +357,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """True without forests, or if all pairs of at most ``MOST_OF_FORESTS`` columns are counted."""
+        """Whether the settings of forests are valid: all column pairs, and at most ``MOST_OF_FORESTS`` columns."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 
@@ -408,7 +410,7 @@ class Cells:
         return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
 
     def same(self, other: Cells) -> bool:
-        """Whether ``other`` has the same cells, regardless of the positions of the columns in the model."""
+        """Whether ``other`` has the same cells, even if its columns have other positions in the model."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
@@ -471,7 +473,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """Counts of zero for ``n`` classes, with the ``cells`` of these statistics."""
+        """Counts of zero for ``n`` classes, with unchanged ``cells``."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
@@ -498,7 +500,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that forests may connect: all columns, or those with the largest log Bayes factors."""
+    """The columns that forests may connect: all columns or, of many, the most dependent by log Bayes factor."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = grid.searched()

@@ -1,4 +1,4 @@
-"""Draw column parameters and forests over the columns, given the data and, optionally, one row."""
+"""Draw column parameters, and forests of edges between columns, given the data and, optionally, one row."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Draws of the forest term of each row; no draws if forests have fewer than two columns."""
+        """Yield draws of the forest term of each row; none if there are fewer than two columns."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 
@@ -82,7 +82,7 @@ class DrawnForests:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
         ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the index of its
-        parameter draw. The function ``read`` encodes the cells of a feature.
+        parameter draw. ``read(feature, cells)`` encodes cells again.
         """
         if (forests := self.terms.forests) is None:
             return
@@ -132,7 +132,7 @@ class DrawnForests:
                 pending = pending[~found]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row in each column, (row, column)."""
+        """The number of the interval or level of each row in each column, (row, column)."""
         grid = self.terms.statistics.cells.grid
         return grid.coarser(grid.codes(data, n_rows), CELLS_DEPTH).T
 

@@ -1,4 +1,4 @@
-"""Specify the exponents: the powers to which the terms of naive Bayes are raised."""
+"""Specify the exponents: the powers to which the likelihood factors of naive Bayes are raised."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """Terms whose exponents have the same prior, Normal(mean, sd).
+    """A group of terms whose exponents have the same prior, Normal(mean, sd).
 
-    The prior mean of an exponent is ½ for a shape term, and for a feature with a shape term. It is 1, the exponent of
-    naive Bayes, for forests and for a feature without a shape term. It is 0 for all other kinds of term. If ``sd`` has
-    several values, the value with the largest evidence is used. With ``by_class``, each exponent has a deviation per
-    class.
+    The prior mean is ½ for a shape term (the Pólya tree of a real column), and for a feature with a shape term. The
+    prior mean is 1, as in naive Bayes, for forests and for a feature without a shape term, and 0 for other terms. If
+    ``sd`` has several values, the value with the largest marginal likelihood is used. With ``by_class``, each exponent
+    has a deviation per class.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: the exponents of all terms, then the deviations of each class.
+    """The order of the parameters: the exponents of all terms, then each class's deviations from them.
 
     The array ``own`` lists the covariates whose coefficient differs by class: some terms, cells (offsets), numeric
     columns (slopes) and the constant.
@@ -68,7 +68,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Number of deviations of each covariate in ``own``."""
+        """Number of parameters of each covariate in ``own``: one per class, or 1 in :class:`Relative`."""
         return self.classes
 
     @property
@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def relative(self) -> Layout:
-        """The layout of the search: :class:`Relative` if possible, otherwise this one."""
+        """The layout for optimization: :class:`Relative` if possible, otherwise this layout."""
         possible = self.classes == 2 and len(self.own) == self.width - self.terms
         return Relative(self.terms, 2, self.own, self.cells, self.numbers) if possible else self
 
@@ -128,17 +128,17 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert points to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
+        """Convert parameters to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
 
 
 class Relative(Layout):
-    """The layout of two classes whose deviations d_0 and d_1 concern covariates with the same value for both classes.
+    """The layout for two classes, if only covariates with the same value for both classes have deviations d_0 and d_1.
 
-    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The data say
-    nothing about (d_1 + d_0) / √2, so it is left out.
+    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The likelihood does not
+    depend on (d_1 + d_0) / √2, so it is left out.
     """
 
     @property
@@ -168,8 +168,8 @@ class Exponents:
     """Naive Bayes with exponents w and offsets b: p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}.
 
     The exponents and offsets have priors, and are learned from the labels. Plain naive Bayes has w = 1 and b = 0. If a
-    column occurs twice, each copy gets the exponent ½. The terms of a learned row are computed without the row.
-    ``docs/theory/exponents.md`` has the details and the sources.
+    column occurs twice, each copy gets the exponent ½. While exponents are learned, the terms of a row are computed
+    without the row (leave-one-out). ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ class Exponents:
     shapes : bool
         Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or the pairs themselves. Unless ``pairs`` is 0, all
-        Gaussian columns also have a joint Gaussian term, with a full covariance per class.
+        Largest number of pairs of columns that get a term, or the pairs themselves. Unless ``pairs`` is 0, a joint
+        Gaussian term (with a full covariance per class) is also added for all Gaussian columns.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
         4,096 rows, because the term stores the cells of all rows.
@@ -191,19 +191,19 @@ class Exponents:
     linear : bool
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Average over all forests of edges between columns, without exponents. All classes share a forest ("shared"), or
-        each class has a forest ("class"). The log evidence may be approximate if learned cells are missing;
-        :func:`~bayesnb.checks.forests` bounds the error.
+        Average over all forests of edges between columns, without exponents; all classes share a forest ("shared"), or
+        each class has a forest ("class"). If the rows have missing cells, the log marginal likelihood may be
+        approximate; :func:`~bayesnb.checks.forests` bounds the error.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the evidence
-        chooses one.
+        Prior standard deviation of the exponents of features and Pólya trees. If there are several values, the value
+        with the largest marginal likelihood is used.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
         Like ``sd``, for pairs, the joint Gaussian, the kernel and the partitions.
     class_sd : float or tuple of float
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
-        With "class", each class c has an offset b_c. With "cell", each cell of each column also has an offset per
-        class. There are no cell offsets if they would outnumber the rows or exceed 1,000.
+        With "class", each class c has an offset b_c. With "cell", each interval or level of a column also has an
+        offset per class, unless these would outnumber the rows or exceed 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
@@ -235,7 +235,7 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    θ is always integrated out of the terms of Pólya trees, pairs and joint columns. While exponents are learned, θ is
+    θ is always integrated out of the terms of Pólya trees, pairs and joint columns. To learn exponents, θ is
     integrated out of all terms.
 
     Examples
@@ -298,11 +298,11 @@ class Exponents:
 
     @property
     def name(self) -> DependenceName | Exponents:
-        """The name of a specification, or the specification itself if it has no name."""
+        """The name of these settings, such as "auto"; the settings themselves if they have no name."""
         return next((name for name, known in NAMED.items() if self == known), self)
 
     def offset_cells(self, cells: int, n_classes: int, rows: float) -> int:
-        """Number of cells with offsets; 0 if there would be more offsets than rows, or more than ``MOST_OFFSETS``."""
+        """Number of intervals and levels with offsets; 0 if offsets would outnumber the rows or ``MOST_OFFSETS``."""
         few = self.offsets == "cell" and cells * n_classes <= min(MOST_OFFSETS, rows)
         return cells if few else 0
 
@@ -330,7 +330,7 @@ NAMED = {
 
 
 def named(dependence: Any) -> Exponents:
-    """The specification with this name."""
+    """The ``Exponents`` with the name ``dependence``, such as "auto"."""
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:

@@ -1,10 +1,10 @@
 """The exact average over all forest-shaped Bayesian networks of columns (Meilă and Jaakkola 2006).
 
 An edge of a forest connects two columns that depend on each other given the class. The forest without edges is naive
-Bayes. Columns are divided into cells, and the cell probabilities have Dirichlet priors. ``docs/theory/forests.md`` has
-the formulas.
+Bayes. Columns are divided into cells (intervals or levels) whose probabilities have Dirichlet priors.
+``docs/theory/forests.md`` has the formulas.
 
-A learned row with missing cells is counted for each pair of known cells. :attr:`Forests.log_gain_bounds` bounds the
+A row with missing values is counted for each pair of its known values. :attr:`Forests.log_gain_bounds` bounds the
 error that missing cells cause.
 """
 
@@ -80,9 +80,9 @@ class Forests:
     """The posterior of cell probabilities and of forests.
 
     All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` holds the
-    counts of the cells of column pairs. ``alone`` holds the counts of the cells of single columns, as pairs with a
-    dummy column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is the
-    prior weight of each root; a larger ``beta`` means fewer edges.
+    counts of the cells of column pairs. ``alone`` holds the counts of single columns' cells, in the form of pairs with
+    a dummy column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is
+    the prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -93,9 +93,9 @@ class Forests:
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make forests from counts, after merging fine cells.
+        """Make forests from counts, after merging fine intervals.
 
-        ``axes`` holds, for each column, the sequence of ever finer cells.
+        ``axes`` holds the repeated division of each column.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
@@ -151,7 +151,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log evidence relative to naive Bayes, from the log sum of forest weights, ``log_all`` (..., class)."""
+        """Convert the log of the sum of forest weights (..., class) to the log Bayes factor against naive Bayes."""
         n = len(self.counts.sizes)
         # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -159,12 +159,12 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """The increase in the log evidence over naive Bayes with the same cells and the same ``strength``."""
+        """The log Bayes factor against naive Bayes with the same cells and the same ``strength``."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Bounds on the exact log gain, with the missing cells of learned rows summed out.
+        """Lower and upper bounds on ``log_gain`` as it would be if missing cells were summed out exactly.
 
         All learned rows must have weight 1. The derivation is in ``docs/theory/forests.md``.
         """
@@ -231,10 +231,10 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """Leave-one-out :meth:`log_ratios` of each learned row for its own class, (row, column, column).
+        """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
-        ``counted``, (row, column), is true if the counts include the cell. If ``changes`` is true, return the change of
-        the log edge weights when the row is added.
+        ``counted``, (row, column), tells which cells of the row are in the counts. If ``changes`` is true, return
+        instead how much the row changes the log edge weights.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -283,9 +283,9 @@ class Forests:
         return found
 
     def shares(self, codes: Array) -> Array:
-        """Contributions of the edges to the term of each row, a symmetric array (row, class, column, column).
+        """Contribution of each edge to :meth:`term`, a symmetric array (row, class, column, column).
 
-        The contributions are Aumann-Shapley values (1974), averaged over the possible cells if cells are missing.
+        The contributions are Aumann-Shapley values (1974), averaged over the possible values of missing cells.
         """
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
@@ -335,7 +335,7 @@ class Forests:
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """Draws of ln [p(x_v | parent's cell, θ) / p(x_v)] for the cells x_v of column v, (row, cell).
+        """For each cell x_v of column v, draw ln [p(x_v | cell of the parent, θ) / p(x_v)], (row, cell).
 
         Rows with the same draw and class have the same θ.
         """
@@ -400,9 +400,9 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Weights of the learned rows that match a row in columns u and v, and of those that match it in column u.
+        """Total weight of the learned rows that equal a row in columns u and v, and of those that equal it in column u.
 
-        The weights, two arrays (row, class, u, v), are 0 if the cell of u or v is missing.
+        Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
@@ -412,7 +412,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """Return completions of missing cells: row positions, completed cells, and log weights (completion, class)."""
+        """Fill missing cells in all possible ways; return row positions, cells, and log weights (completion, class)."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

@@ -1,7 +1,7 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-Columns are ordered by their numbers of missing cells, and divided into *blocks*. Each factor p(block | earlier blocks)
-has a Normal-Wishart posterior, from the rows that are complete in these blocks. With these factors, the model is
+Columns are ordered by their number of missing cells, and divided into *blocks*. Each factor p(block | earlier blocks)
+has a Normal-Wishart posterior, from the rows without missing cells in these blocks. With these factors, the model is
 conjugate even if cells are missing (Little and Rubin 2019, chapter 7; ``docs/theory/exponents.md``).
 """
 
@@ -36,7 +36,7 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks. Each step adds the column that leaves the most rows complete."""
+    """Divide columns into blocks. Each step adds the column that leaves the most rows without missing cells."""
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()
@@ -62,7 +62,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """For each block, joint moments of its columns and all earlier columns, from rows complete in these columns."""
+    """For each block, moments of its columns and all earlier columns, from rows without missing cells in them."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]

@@ -1,4 +1,4 @@
-"""Classification trees, averaged over all prunings."""
+"""Classification trees whose predictions are averaged over all prunings."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class LabelTrees:
-    """Bagged classification trees on the cells of columns (Breiman 1996, 2001), grown until their leaves are pure.
+    """Bagged classification trees (Breiman 1996, 2001) on intervals and levels, grown until their leaves are pure.
 
-    A hash of a row's cells decides whether a tree is grown on the row. Rows with equal cells are either all used to
-    grow a tree, or all omitted. The counts of the nodes include all rows.
+    A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together. The
+    counts of the nodes include all rows.
 
     The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. For ``keys``,
     see :func:`keys_of_cells`. Each tree is grown on about the fraction ``share`` of the rows.
@@ -157,8 +157,8 @@ class LabelTreeTerm:
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
     pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior. The prior mean is the
-    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. A learned row with a missing cell at a
-    split stops at this split. For a new row with a missing cell, the predictions of both children are averaged. A
+    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. If the split column is missing, a
+    learned row is counted in the node of the split, and a new row gets the average prediction of both children. A
     learned row is predicted only by trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.

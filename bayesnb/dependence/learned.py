@@ -56,7 +56,7 @@ class Dependence:
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def of_member(self, name: str) -> Dependence:
-        """A copy with one member of the average."""
+        """A copy with a single model of the model average."""
         exponents = self.exponents
         spread = replace(exponents.spreads[[*exponents.average].index(name)], weight=1.0)
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
@@ -69,7 +69,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with leave-one-out terms. They serve all averaged models.
+        """The rows from which the exponents were learned, with leave-one-out terms. All averaged models use them.
 
         Raises
         ------
@@ -161,7 +161,7 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Leave-one-out log p(class | row), with the learned exponents, and with exponents learned without it.
+        """Leave-one-out log p(class | row), with all exponents fixed, and with exponents learned without the row.
 
         Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
         without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.
@@ -188,7 +188,7 @@ class Dependence:
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
-        """Add a draw of the exponents, if there are any, to each draw of the column parameters in ``theta``."""
+        """Pair each draw ``theta`` of the column parameters with a draw of the exponents (if there are exponents)."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
         drawn = self.exponents.drawn(rng, len(theta.log_pi))
@@ -256,16 +256,16 @@ class DrawnDependence:
 
 
 def weighed(exponent: Array, term: Array) -> Array:
-    """A term times its exponent; -inf stays -inf."""
+    """A term times its exponent; -inf stays -inf, even with exponent 0."""
     if term.min(initial=0.0) > -np.inf:
         return exponent * term
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Return finite terms, and log priors that are -inf for classes with a term of -inf.
+    """Replace terms of -inf (impossible values) by 0, and set the log prior of these classes to -inf.
 
-    A term of -inf becomes 0. The log priors of a row do not change if all the log priors would become -inf.
+    If a row's log priors would all become -inf, they stay unchanged.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():

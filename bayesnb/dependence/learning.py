@@ -43,16 +43,16 @@ def learn(
     posterior: Posterior, data: Data, labels: Labels, dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
 ) -> Dependence:  # fmt: skip
-    """Learn how the features depend on each other, from the labelled rows of ``posterior``.
+    """Learn how the features depend on each other, from the labelled rows that ``posterior`` has learned.
 
-    ``before`` is an earlier dependence that has counted all learned rows. If ``before`` is given, ``data`` may be a
-    sample of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
+    ``before`` is an earlier result that has counted all learned rows. If ``before`` is given, ``data`` may be a sample
+    of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
 
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, or a term is not finite. The total row weight and the numbers of
-        exponents and columns are limited. At most half of the rows may be alone in their class.
+        If a feature has no exact leave-one-out, a term is not finite, or over half of the rows are alone in their
+        class. Also for too large a total row weight, and for too many exponents or columns.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -127,7 +127,7 @@ class _Learning:
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
         """For each member of a model average, the posterior of the exponents. Without averaging, there is one member.
 
-        The search starts from ``before``, the terms and members of a fit to more rows.
+        The optimization starts from ``before``, the terms and members of a fit to more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()
@@ -180,7 +180,7 @@ class _Learning:
     def held_out(self, before: Members) -> HeldOutRows:
         """Predict held-out rows by each member of a model average.
 
-        In each fold, everything except the trees is learned again from the other folds.
+        For each fold, everything except the trees is learned again without the fold.
         """
         posterior, order, few = self.posterior.with_default_class_prior(), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
@@ -236,7 +236,7 @@ class HeldOutRows:
     def predicted(self, n: int) -> Array | None:
         """Out-of-fold log p(c | x) of all n rows under the model average, (row, class).
 
-        ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
+        Return ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
         """
         folds = int(self.fold.max()) + 1
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
@@ -271,10 +271,10 @@ def stacked(
 ) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    ``weight``, (average, row), holds weights of the rows for each of several averages. The weights of the members are
-    the posterior mode under a Dirichlet prior (Yao et al. 2018), averaged with those of naive Bayes by
-    :func:`toward_naive_bayes`. The power is needed because means of calibrated probabilities are underconfident
-    (Ranjan and Gneiting 2010). The log power has the prior Normal(0, 0.3).
+    ``weight``, (average, row), holds the row weights of each of several model averages. The weights of the members are
+    the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power
+    corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010). The log
+    power has the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
@@ -306,8 +306,8 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 def weights(likely: Array, prior: Array, weight: Array) -> Array:
     """Estimate the weights of the members, (average, member), by EM with a Dirichlet prior.
 
-    ``likely``, (member, row), holds the relative probabilities of the labels. ``weight``, (average, row), holds the row
-    weights of each average.
+    ``likely``, (member, row), holds the probability of each label, relative to the best member. ``weight``, (average,
+    row), holds the row weights of each average.
     """
     total = prior.sum() + weight.sum(1, keepdims=True)
     pi, prior, weight = np.tile(prior / prior.sum(), (len(weight), 1)), prior / total, weight / total
@@ -318,12 +318,11 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average the weights ``pi``, (average, member), with the weights of naive Bayes alone.
+    """Average two sets of weights: ``pi``, (average, member), and all weight on naive Bayes.
 
-    Naive Bayes alone has the prior probability 1/2. Its posterior probability depends on the probabilities of the
-    labels, ``likely``, (member, row), under naive Bayes alone and under several members. The weights of the members,
-    ``of_rest``, (row, average, member), come from folds without the row (pseudo-Bayesian model averaging: Yao et al.
-    2018). The weight of the class frequencies does not change.
+    Each set has prior probability 1/2. The posterior probabilities follow from the label probabilities ``likely``,
+    (member, row), with the weights ``of_rest``, (row, average, member), which are from folds without the row
+    (pseudo-Bayesian model averaging: Yao et al. 2018). The weight of the class frequencies does not change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 
@@ -337,7 +336,7 @@ def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, 
 
 
 def averaged(found: Members, weight: Mapping[str, float], power: float = 1.0) -> LearnedExponents:
-    """Combine the posteriors of all members."""
+    """Combine the exponents' posteriors of all members of a model average."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

@@ -25,11 +25,11 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A block of rows, with the terms that the exponents multiply, (row, class, term), in nats.
+    """Some rows, with the terms that the exponents multiply, (row, class, term), in nats.
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
-    and weights of the rows. ``alike``, (row, covariate), holds covariates whose value is the same for all classes,
-    but whose parameter differs by class: indicators of cells, then standardized numbers.
+    and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
+    coefficient per class: indicators of intervals and levels, then standardized numbers.
     """
 
     terms: Array
@@ -45,7 +45,7 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, alike: int) -> Rows:
-        """The same rows with the first ``terms`` terms and the first ``alike`` covariates that are alike."""
+        """The same rows with only the first ``terms`` terms and the first ``alike`` columns of ``alike``."""
         own = None if self.alike is None else self.alike[:, :alike]
         return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
 
@@ -178,10 +178,10 @@ def _of_log_odds(source: Source, parameters: Array) -> tuple[float, Array, Array
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the information of a block of rows in place, computed by sums over classes.
+    """Add the Fisher information of a block of rows to three arrays in place, by sums over classes.
 
-    The blocks of the information matrix are ``shared`` for shared exponents, ``apart`` for deviations, and ``mixed``
-    for pairs of a shared exponent and a deviation.
+    The arrays are parts of the information matrix: ``shared`` for exponents, ``apart`` for deviations per class, and
+    ``mixed`` for an exponent and a deviation.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -210,7 +210,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add to ``apart`` the information about the deviations, for covariates that are equal for all classes.
+    """Add to ``apart`` the information about the deviations per class, for covariates with one value for all classes.
 
     ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
     """

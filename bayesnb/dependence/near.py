@@ -20,7 +20,7 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Weights of the rows with each distinct combination of cells.
+    """Total weight of the rows with each distinct combination of cells (intervals and levels).
 
     ``counts`` (class, combination) holds the weights. ``cells`` (combination, column) holds the cells, -1 if missing.
     """
@@ -53,7 +53,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors and without cell combinations of weight 0."""
+        """A copy without rounding errors, and without the cell combinations that have weight 0."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -70,7 +70,7 @@ STRENGTHS = (0.03, 0.3)
 
 @dataclass(frozen=True, eq=False)
 class NearTerm:
-    """ln p(c | near rows) - ln p(c): how much more frequent class c is among similar rows than among all rows.
+    """ln p(c | similar rows) - ln p(c): how much more frequent class c is among similar rows than among all rows.
 
     The frequency of class c among similar rows is the kernel estimate of Nadaraya (1964) and Watson (1964),
 
@@ -184,7 +184,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column: the positions of cells, (cell, dimension), and the mean squared distance between rows."""
+        """For each column: coordinates of its cells, (cell, dimension), and the mean squared distance between rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

@@ -20,7 +20,7 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """A column's sequence of refinements, from a single cell to its finest cells.
+    """The repeated division of a column, from one cell that holds all values to the finest intervals or levels.
 
     Every cell is cut into ``arity`` cells, ``steps`` times. A real column is halved repeatedly. A categorical column is
     cut into all levels in one step.
@@ -41,11 +41,11 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """As :meth:`coarse`, from counts of the cells after one more refinement, if there is one."""
+        """Like :meth:`coarse`, but ``counts`` are from one further refinement, not from the finest cells."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, the coarser cell that contains it after ``steps`` refinements."""
+        """For each finest cell, the cell after ``steps`` refinements that contains it."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -55,7 +55,7 @@ ROWS_OF_PRIOR = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
-    """Weight of the rows in each pair of cells, per class.
+    """Total weight of the rows in each pair of cells (one cell per column), per class.
 
     ``counts``, (class, cell), concatenates the tables of all pairs of columns; in each table, the cell of the second
     column varies fastest. ``sizes`` holds the number of cells of each column.
@@ -74,7 +74,7 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-        """Whether exactly these ``pairs``, with these ``sizes``, are counted."""
+        """Whether exactly these ``pairs`` of columns, with these ``sizes``, are counted."""
         width = sum(sizes[i] * sizes[j] for i, j in pairs)
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
@@ -88,10 +88,10 @@ class PairCounts(Statistic):
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
         The Bayes factor is the exact Dirichlet evidence of joint cells, divided by the evidence of independent cells
-        (Heckerman, Geiger and Chickering 1995). The prior is centred on the product of the cell frequencies, and is
-        worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of the class, and is
-        worth one row per pair of cells. With ``by_class``, the Bayes factor is divided by its approximate mean over
-        permutations of one column within classes.
+        (Heckerman, Geiger and Chickering 1995). The prior mean is the product of the two columns' cell frequencies,
+        and the prior is worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of
+        the class, and is worth one row per pair of cells. With ``by_class``, the Bayes factor is divided by its
+        approximate mean over permutations of one column within classes.
         """
 
         def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -121,7 +121,7 @@ class PairCounts(Statistic):
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """The positions at which each value of ``shapes`` occurs."""
+    """Map each distinct value in ``shapes`` to its positions."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -155,7 +155,7 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        ``less`` is subtracted from each count. Counts below ``less`` give invalid terms.
+        ``less`` is subtracted from each count; terms of counts below ``less`` are invalid.
         """
 
     @abstractmethod
@@ -300,7 +300,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """The term, summed over refinements; ``finer`` copies the value of each cell to its finer cells."""
+        """Compute the term as a sum over refinements; ``finer`` copies a cell's value to the cells within it."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -335,7 +335,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
-    """The tables of each pair, one list for each number in ``less``."""
+    """For each number in ``less``, the :meth:`CellTerm.table` of each pair."""
     found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
@@ -352,7 +352,7 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The steps in which two columns are refined.
+    """List the steps in which the cells of two columns are refined.
 
     Each step (first, own, other) refines the first column if ``first`` is true, otherwise the second column. The
     refined column has ``own`` earlier refinements, and the other column has ``other`` earlier refinements.

@@ -1,4 +1,4 @@
-"""Random partitions of the rows, which capture interactions of many columns."""
+"""Random partitions of the rows, which model interactions of many columns."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def laplace(
 ) -> Laplace:  # fmt: skip
     """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
 
-    The search ends when the log posterior is at most about ``enough`` / 2 nats below its maximum. The search also ends
+    Newton's method stops when the log posterior is at most about ``enough`` / 2 nats below its maximum. It also stops
     if the log evidence is very unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if
     known.
     """
@@ -144,7 +144,7 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draws of the parameters from the posterior, and the error of the Laplace approximation.
+    """Draw the parameters from the posterior; also estimate the error of the Laplace approximation.
 
     If the Laplace approximation is good (error at most ``EXACT``), the draws are antithetic pairs from the
     approximating Normal (Hammersley and Morton 1956). If the Laplace approximation is poor, all draws are made by
@@ -176,7 +176,7 @@ def draws(
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """The log density of the posterior minus that of the Laplace approximation, up to a constant."""
+    """The log posterior density minus the log density of its Laplace approximation, up to a constant."""
 
     layout: Layout
     mean: Array
@@ -274,9 +274,9 @@ class LearnedExponents:
     :func:`draws`). ``points``, (draw, parameter), holds draws with ``weights``, or fixed exponents.
 
     In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
-    because all its exponents are 0. The last member learns all terms, and has the ``posterior``. The rows of
-    ``points`` are in the order of the members. Averaged probabilities are raised to ``power``. Each member has a Normal
-    distribution in ``spreads``.
+    because all its exponents are 0. The last member learns all terms; ``posterior`` is the posterior of its
+    parameters. The rows of ``points`` are in the order of the members. Averaged probabilities are raised to ``power``.
+    Each member has a Normal distribution in ``spreads``.
     """
 
     spec: Exponents
@@ -304,7 +304,7 @@ class LearnedExponents:
         return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
 
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
-        """Whether the exponents match these groups, the number of cells with offsets, and the number of numeric
+        """Whether the exponents match these groups, this number of offsets per class, and this number of numeric
         columns.
         """
         layout = every = Layout.of(groups, n_classes, offsets)
@@ -321,7 +321,7 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether to resample the kept draws instead of drawing from a Normal."""
+        """Whether :meth:`drawn` resamples the stored draws instead of drawing from a Normal."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
@@ -347,10 +347,10 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """A starting point for the parameters of ``layout.relative``, (parameter,), near the learned mode.
+        """Parameters of ``layout.relative``, (parameter,), at which to start the search: the learned mode, if possible.
 
-        ``places``, (term,), holds the position of each term in the learned layout. A new term has the position -1 and
-        starts at ``mean``. ``alike`` is True if both layouts have the same cells.
+        ``places``, (term,), holds the position of each term in the learned layout. A new term, which has the position
+        -1, starts at ``mean``. ``alike`` is True if both layouts have the same cells.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -360,7 +360,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The mean and precision matrix from which :func:`~bayesnb.dependence.scores.nearest` starts, in ``layout``."""
+        """The initial mean and precision matrix for :func:`~bayesnb.dependence.scores.nearest`, in ``layout``."""
         (here, there), (old, found) = self._shared(layout, places, alike), self._informed
         mean, precision = mean.copy(), precision.copy()
         mean[here] = old[there]
@@ -370,7 +370,7 @@ class LearnedExponents:
 
     @cached_property
     def _informed(self) -> tuple[Array, Array]:
-        """The mean, and the precision matrix minus that of the prior, in ``learned.relative``."""
+        """The posterior mean, and the posterior minus the prior precision matrix, in ``learned.relative``."""
         own, layout, (spread,) = self.learned.places(self.layout), self.learned.relative, self.spreads
         inverse = np.linalg.inv(spread.root[own])
         found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
@@ -401,7 +401,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """The slice of ``points`` that belongs to each member; without an average, a single slice."""
+        """For each member of a model average, the slice of its rows in ``points``; without an average, one slice."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -419,12 +419,12 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight of the first member, (draw, 1, 1), after learning from ``rows`` rows."""
+        """Draws of the class frequencies' weight in a model average, (draw, 1, 1), given ``rows`` rows."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 
     def drawn(self, rng: Generator, n: int) -> Array:
-        """Draws of the parameters, (draw, parameter): from the Normal, or resampled from the kept draws."""
+        """Draws of the parameters, (draw, parameter): from the Normal, or resampled from the stored draws."""
         if self.by_draws:
             weights = np.where(np.arange(len(self.weights)) < bool(self.average), 0.0, self.weights)
             return self.points[rng.choice(len(self.points), n, p=weights / weights.sum())]
@@ -513,7 +513,7 @@ def learn_exponents(
     spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Rows | None = None,
     cells: int = 0, numbers: int = 0, before: tuple[LearnedExponents, Array, bool] | None = None,
 ) -> LearnedExponents:  # fmt: skip
-    """The posterior of the exponents under the priors of a specification.
+    """Learn the exponents under the priors that the :class:`Exponents` ``spec`` states.
 
     Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
     of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from

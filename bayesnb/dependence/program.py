@@ -1,4 +1,4 @@
-"""The exponents as a PyMC model, to check the posterior by NUTS."""
+"""The exponents as a PyMC model, to check their posterior by NUTS."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
 
 
 def parameters_of(drawn: dict[str, Array]) -> Array:
-    """Convert draws of the variables to parameters, (draw, parameter)."""
+    """Convert draws of the PyMC variables to an array of parameters, (draw, parameter)."""
     own = [drawn[name] for name in ("d", "b_cell") if name in drawn]
     own = np.concatenate([*own, drawn["b"][..., None]], axis=-1)
     return np.concatenate([drawn["w"], own.reshape(len(own), -1)], axis=-1)
@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged, and all posterior means agree within ``SKEW`` plus Monte Carlo error."""
+        """Whether the chains converged, and all means agree within ``SKEW`` sd plus Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:

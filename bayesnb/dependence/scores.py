@@ -66,7 +66,7 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert to layout ``other``, which begins with the terms of ``own``; new parameters are 0."""
+        """Convert from the layout ``own`` to ``other``, which begins with the same terms; new parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
@@ -97,7 +97,7 @@ class Spread:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of scores; ``same`` is ``Rows.covariates``."""
+        """Mean (row, class) and covariance (row, class, class) of class scores; ``same`` is ``Rows.covariates``."""
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -115,12 +115,12 @@ class Spread:
 
 
 def _past_zeros(root: Array) -> slice:
-    """A slice from the first column with a nonzero entry to the last column."""
+    """A slice of the columns, from the first with a nonzero entry to the last."""
     return slice(int(root.any(0).argmax()), None)
 
 
 def averaged(mean: Array, covariance: Array) -> Array:
-    """The logarithm of the mean class probabilities, (row, class), if the scores are Normal."""
+    """The log of the mean class probabilities, (row, class), if the log-odds are Normal."""
     if mean.shape[1] == 2:
         center, sd = _log_odds(mean, covariance)
         return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
@@ -203,9 +203,9 @@ LARGE = 300.0
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
     """Class probabilities at quadrature nodes.
 
-    Return p (class, row, node), the weight of each node, the log scale of p (row, class), and the permutation that
-    undoes the sorting of the classes by the moments of their scores. Also return the weights of averages over classes
-    with equal moments, (row, class, class), or ``None``.
+    Return p (class, row, node), the weight of each node, and the log scale of p (row, class). In p, classes are sorted
+    by the moments of their scores; the permutation that undoes this is returned, too. The last result averages over
+    classes with equal moments, (row, class, class); ``None`` if there are none.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -241,7 +241,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _products(a: Array) -> Array:
-    """For each row, the inner products of every two classes, (row, class, class); ``a`` is (class, row, ...)."""
+    """Inner products of the vectors of every two classes, (row, class, class); ``a`` is (class, row, ...)."""
     if len(a) > FEW:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))

@@ -1,4 +1,4 @@
-"""Terms of the log predictive, each multiplied by an exponent, with exact leave-one-out values.
+"""Terms of the log predictive, which exponents multiply, with exact leave-one-out values.
 
 The *terms* of naive Bayes are ln p(x_j | c, D), one per column j (``model.pieces``). A :class:`TermSet` adds further
 terms.
@@ -40,7 +40,7 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms beyond naive Bayes: those of Pólya trees, pairs, and all columns together."""
+    """The terms beyond naive Bayes: of Pólya trees, of pairs of columns, and of all columns together."""
 
     statistics: DependenceStatistics
 
@@ -110,7 +110,7 @@ class TermSet:
         return tuple((shapes and shapes.table(n), own) for n, own in zip(less, pairs, strict=True))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The priors of the learned exponents, in the order of the terms. The term of the trees comes last."""
+        """The groups of learned exponents in the order of the terms. The term of the trees has no group."""
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -170,8 +170,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms other than the column terms, (row, class, term); missing cells contribute 0.
 
-        ``which`` holds the labels of learned rows, or the number of new rows. A learned row is left out of the terms
-        for its own class.
+        ``which`` holds the labels of learned rows, or the number of new rows. The terms of a learned row for its own
+        class are computed without the row.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -204,7 +204,7 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """The terms that are multiplied by exponents, (row, class, term), with the parameters of columns integrated out.
+    """All terms that exponents multiply, (row, class, term), with the column parameters integrated out.
 
     If all columns share one exponent, the terms of the columns are summed.
     """

@@ -72,7 +72,7 @@ def dense(x: Column) -> Column:
 
 
 def column_of(x: Column, k: int) -> Array:
-    """The cells (row,) of column ``k`` as floats, NaN if missing."""
+    """Column ``k`` as floats, (row,), NaN if missing."""
     return dense_cells(columns_of(x, [k]))[:, 0]
 
 
@@ -96,7 +96,7 @@ def present(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """Cells as dense floats, NaN if missing; exposures are dropped."""
+    """Convert columns to dense floats, NaN if missing; exposures are dropped."""
     if hasattr(x, "codes"):
         return np.where(x.codes < 0, np.nan, x.codes)
     x = getattr(x, "counts", x)
@@ -167,9 +167,9 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Sum ``density`` over the columns with a known cell, (..., row, class).
+    """Sum the function ``density`` over the columns that are not missing, (..., row, class).
 
-    ``density`` gets x as (row, 1, column), and each parameter (..., class, column) as (..., 1, class, column).
+    ``density`` is called with x as (row, 1, column), and with each parameter as (..., 1, class, column).
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -184,7 +184,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """Return a known positive parameter, such as a variance, with one value per column."""
+    """Check and broadcast a known positive parameter, such as a variance, to one value per column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -194,7 +194,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Join a known parameter of several columns; each item of ``cells`` holds values and the position of a column."""
+    """Combine a known parameter of several columns, from ``cells`` (values, position of the column)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
@@ -225,7 +225,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """The ``levels`` of each column, and ``counts``, their weights in each class, (class, column, level)."""
+    """The ``levels`` of each column, and ``counts``, the weight of each level in each class, (class, column, level)."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -306,7 +306,7 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The names in ``mine``, then the other names in ``theirs``."""
+    """Unite two tuples of names: ``mine``, then the further names in ``theirs``."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 

@@ -72,13 +72,13 @@ class Parts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
-    """A likelihood that combines the likelihoods of other families, which hold the priors."""
+    """A likelihood that combines the likelihoods of other families (its parts); the parts have the priors."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
     @property
     def named_parts(self) -> tuple[Family, ...]:
-        """The parts that appear in the name of the family."""
+        """The parts (families) that appear in the name of the compound family."""
         return self.parts
 
     @property
@@ -99,7 +99,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """The cells for each part, (row, column); values for other parts become NaN, or -1 for integers."""
+        """For each part, the cells that it reads, (row, column); other cells become NaN, or -1 for integers."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
@@ -107,7 +107,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` is one part's log density."""
+        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` returns the log density of one part."""
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
         by_part = (
@@ -169,7 +169,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family cannot be a part: it must be exact, without exposure, with one number per cell."""
+    """Raise an error if a family cannot be a part; parts are exact, have no exposure, and read one number per cell."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -183,7 +183,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """Statistics of families that read the same values."""
+    """One statistic per family, all of the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -191,9 +191,9 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the weighted mean of the densities ``each``, (..., row, class); 0 for missing cells.
+    """Log of the weighted mean of densities, from the log densities ``each``, (..., row, class); 0 for missing cells.
 
-    ``log_weight`` has the axes (..., 1, class, alternative).
+    ``log_weight`` has the shape (..., 1, class, number of densities).
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -220,7 +220,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     Use a Hurdle for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than
     their family predicts. A Hurdle is also called a two-part model (Cragg 1971, Mullahy 1986). PyMC's hurdle models
-    differ: their count distributions are truncated at 0. Do not compare the evidence of a Hurdle with the evidence of a
+    differ: their count distributions are truncated at 0. Do not compare the marginal likelihoods of a Hurdle and of a
     family that has a density at 0.
 
     Parameters
@@ -353,9 +353,10 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """All values of a class and column come from the same family, which is unknown.
 
-    In each class and column, the posterior weight of a family is proportional to its prior weight times its evidence.
-    Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and Volinsky
-    1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
+    The posterior weight of a family, per class and column, is proportional to its prior weight times its marginal
+    likelihood. Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and
+    Volinsky 1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be
+    proper.
 
     Give each PolyaTree in the mixture its ``edges``; otherwise its posterior weight is too large.
 
@@ -485,7 +486,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """Per column, yield cells (row, 1), log weights of families, and pairs (family, its posterior or θ)."""
+        """Per column, yield the cells (row, 1), the families' log weights, and pairs (family, its posterior or θ)."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
@@ -520,7 +521,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """Draw the family of each column in the ``chosen`` class of the row, in proportion to weight times density."""
+        """In the row's ``chosen`` class, draw the family of each column in proportion to weight times density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
@@ -538,7 +539,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """Log density of each learned row given its class and all other rows, (row,)."""
+        """Leave-one-out log density of each learned row in its class, (row,)."""
         if point == "mode":
             self.plug_in(posterior, point)
         own_class = np.arange(len(labels)), labels.codes

@@ -1,6 +1,6 @@
 """Base class of conjugate pairs: a likelihood with its conjugate prior.
 
-A :class:`bayesnb.priors.Prior` handles one cell; :class:`Conjugate` handles missing cells, weights and many rows.
+:class:`bayesnb.priors.Prior` has the formulas for one cell; :class:`Conjugate` handles many, weighted or missing cells.
 
 A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md).
 """
@@ -49,18 +49,18 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h, and d: what the data add to the prior's parameters.
+    A subclass defines h(x) and d, the increments that data add to the prior's parameters.
     """
 
     # ln h is the log-likelihood of a cell at the θ that fits the cell best.
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """For a statistic, the increments of the prior's parameters, and ln h, (class[, column])."""
+        """The increments d of the prior's parameters, and ln h, for a statistic, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """For each cell, the increments of the prior's parameters, and ln h, (row, class, column[, level])."""
+        """The increments d of the prior's parameters, and ln h, for each cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """The posterior that predicts each cell, and the result of :meth:`said`."""
@@ -91,7 +91,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        """Add the cells at (``row``, ``column``) to the open model, one observation per cell.
+        """Add observations to the open PyMC model, one for each cell (``row``, ``column``).
 
         If all columns of a row share one θ, each observation is a whole row, and ``column`` is empty.
         """
@@ -107,7 +107,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             yield Tally(x[cut], members[cut], None)
 
     def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-        """For each block of rows, yield weight, summed increments and maximum log-likelihood."""
+        """For each block of rows, yield total weight, summed increments d, and maximum log-likelihood."""
         # ln h is the log-likelihood of a cell at the θ that fits this cell best. So the maximum is Σ ln h minus the
         # loss from using one common θ. Both terms are small, so no digits are lost at counts of 1e15.
         for tally in self.tallies(x, members):
@@ -172,7 +172,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The part of the log-likelihood that does not depend on θ, (class, ...)."""
+        """The summand of the log-likelihood that does not depend on θ, (class, ...)."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -298,7 +298,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws (draw, row) of log p(x | θ) in one class, given its learned rows and ``t`` copies of the row."""
+        """Draws of log p(x | θ) in one class, (draw, row), where θ is given the data and ``t`` copies of the row."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, 1, common.draws):
@@ -308,7 +308,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
-        """Log density of each learned row given its class and all other rows, (row,).
+        """Leave-one-out log density of each learned row in its class, (row,).
 
         The parameters are integrated out, or set to their leave-one-out posterior mode or mean (``point``).
         """
@@ -372,7 +372,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block, yield rows, first column, codes, output of ``cells``, and mask of known cells."""
+        """For each block, yield rows, first column, codes, output of :meth:`cells`, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

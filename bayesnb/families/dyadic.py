@@ -1,4 +1,4 @@
-"""Dyadic intervals of real columns: repeated halving."""
+"""Intervals of real columns, made by repeated halving."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Dyadic:
         return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
-        """Names of the intervals at a depth, such as "2.5 ≤ length < 4"."""
+        """Names of the intervals after ``depth`` halvings, such as "2.5 ≤ length < 4"."""
         places = self.paths >> self.coarser(depth)
         low, high = np.append(-np.inf, self.edges), np.append(self.edges, np.inf)
         found = []
@@ -199,7 +199,7 @@ class Boxes:
         return pt.log((inside * p).sum(-1)) + (inside * within).sum(-1)
 
     def inside(self, code: Array, share: Array) -> Array:
-        """Within the interval ``code``, the quantile at the level ``share``, (..., column)."""
+        """The quantile at the level ``share`` of the distribution within the interval ``code``, (..., column)."""
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

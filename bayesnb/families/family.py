@@ -35,7 +35,7 @@ READABLE = {
 
 @dataclass(frozen=True, eq=False)
 class Family[P: Belief, S: Statistic](ABC):
-    """A class-conditional likelihood p(x | θ) with a prior p(θ).
+    """The distribution p(x | θ) of columns in each class, with a prior p(θ).
 
     ``prior`` is one prior for all classes, or {class: prior}. The order of axes is draw, row, class, column, level.
     Missing values contribute nothing.
@@ -178,7 +178,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return found
 
     def drawn_statistic(self, theta: Theta, s: Any, n: Array, rng: Generator) -> Any:
-        """Draw the statistic of further cells; ``n`` (class, column) counts the cells. ``None`` if not available."""
+        """Draw the sufficient statistic of ``n`` (class, column) new cells given θ; ``None`` if not available."""
         return s.drawn(theta, n, rng)
 
     @abstractmethod
@@ -198,13 +198,13 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives if each row affects the priors of all classes, otherwise ``None``."""
+        """Leave-one-out log predictives (row, class); ``None`` if a row affects only the prior of its class."""
         return None
 
     def constant(self, s: S) -> Array:
-        """Positions of columns with one value in all rows, if the prior of each class counts the rows of all classes.
+        """Positions of columns with a single value, if the prior of such a column counts the rows of all classes.
 
-        The predictive of such a column is the same in every class, also if a row is left out.
+        Such a column has the same predictive in every class, even if a row is left out.
         """
         return np.zeros(0, np.intp)
 
@@ -229,10 +229,10 @@ class Family[P: Belief, S: Statistic](ABC):
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
-        """Curvature (class, column, column), weights (class, column) and offset (class, term) of log p(x | θ).
+        """Coefficients of a quadratic log p(x | θ): (class, column, column), (class, column), and offset (class, term).
 
-        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Return ``None`` if
-        log p(x | θ) is not quadratic.
+        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Otherwise, return
+        ``None``.
         """
         return None
 
@@ -247,7 +247,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def shrunk(self) -> Self:
-        """The family with a prior whose strength is learned from all classes, if the prior is the default."""
+        """If the prior is the default, replace it by a prior whose strength is learned from all classes."""
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
         default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
@@ -276,7 +276,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """Whether columns form one feature: they form one term of the model, or share a hyperparameter."""
+        """Whether columns form one feature, because they form one term of the model or share a hyperparameter."""
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
@@ -291,7 +291,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """Combine columns into one family; each item holds a family and the position of its column."""
+        """Combine families of single columns into one family; ``cells`` holds (family, position of its column)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])

@@ -1,4 +1,4 @@
-"""A sampled family with any univariate PyMC distribution."""
+"""A family with any univariate PyMC distribution, whose posterior is sampled."""
 
 from __future__ import annotations
 
@@ -115,10 +115,9 @@ class FromPyMC(Pointwise[Given]):
     dist : PyMC distribution class
         Such as ``pm.LogNormal``.
     priors : {parameter: prior}
-        A prior is one of three: (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a
-        function called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or
-        fixed numbers. Each class and column has its own parameters. Vector arguments give a vector parameter, as needed
-        for mixtures.
+        Each prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a function called
+        as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or fixed numbers.
+        Each class and column has its own parameters. Vector arguments give a vector parameter, as needed for mixtures.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler

@@ -1,4 +1,4 @@
-"""Gaussian families of independent columns, with unknown or known variance."""
+"""Families of independent Normal columns, with unknown or known variance."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """Log density of a Normal with mean m + low and standard deviation 1/root_tau."""
+    """Normal log density, with mean m + low (a float and its rounding error) and standard deviation 1 / root_tau."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
 
 
 def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
-    """Sum :func:`log_normal` over the columns with a known cell, (..., row, class)."""
+    """Sum :func:`log_normal` over the columns that are not missing, (..., row, class)."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
         return over_stored(log_normal, x, m, low, root_tau)
@@ -99,7 +99,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood of cells that are Normal after the transformation ``read``."""
+    """A likelihood of columns that are Normal after the transformation :meth:`read`, such as the logarithm."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
@@ -143,7 +143,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in a constant column, the rows of other classes add pseudo-counts."""
+        """The prior of each class and column; in a constant column, rows of other classes count as prior rows."""
         full, constant = super().priors(s, labels), self.constant(s)
         if not len(constant):
             return full
@@ -181,8 +181,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def of_cells(posterior: NormalGamma, x: Array, labels: Labels | None = None) -> Array | None:
         """Log predictive of each cell in each class, (row, class, column); 0 for a missing cell.
 
-        With ``labels``, a row is left out of its class. ``None`` if the weights of the rows differ, or if a class is
-        improper or has too few rows; then columns are predicted one by one.
+        With ``labels``, a row is left out of its class. Return ``None`` if row weights differ, or if a class has too
+        few rows; then columns are predicted one by one.
         """
         if labels is not None and not labels.unweighted:
             return None

@@ -25,9 +25,9 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
-    """A family with the likelihood of a conjugate family, and with a prior learned from all classes.
+    """A family with the likelihood of a conjugate family, whose prior is learned from all classes.
 
-    Parameters with a conjugate prior are integrated out, and then drawn exactly. NUTS samples all other parameters.
+    NUTS samples the parameters without a conjugate prior. All others are integrated out, and then drawn exactly.
     """
 
     together: bool = False
@@ -53,7 +53,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draw the variables that were integrated out, given the statistic and the sampled variables."""
+        """Draw the variables that NUTS did not sample, given the statistic and the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedCentre(Declared):
-    """The prior of the common centre of class means, their standard deviation, and σ within a class.
+    """The prior of three parameters: the centre of the class means, their standard deviation, and σ within a class.
 
     centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
     All parameters are in units of the column. All parameters except m are positive.
@@ -358,7 +358,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """Log density of the means and of the scatter of the classes (BDA3 5.11)."""
+        """Log density of the class means and of the scatter within classes (BDA3 5.11)."""
         # The mean of the n rows of a class has the variance between² + σ²/n around the centre. The rows around this
         # mean have the density σ^(1-n) exp(-scatter / 2σ²).
         from pytensor import tensor as pt

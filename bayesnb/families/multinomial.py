@@ -129,7 +129,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """Per row: length N, log number of word orders (ln N! - Σ ln x!), and 0/1 flag for fractional counts."""
+    """For each row: length N, log number of word orders (ln N! - Σ ln x!), and 1 if a count is fractional (or 0)."""
     if DEAR * counts.nnz >= COMPILED_FROM:
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:

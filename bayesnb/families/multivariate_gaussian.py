@@ -1,4 +1,4 @@
-"""Several columns as a Normal vector."""
+"""Families of several columns that are jointly Normal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
     multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
-    cells are integrated out. In learned rows, either all cells or no cells may be missing.
+    cells are integrated out. Learned rows must have no missing cells, or only missing cells.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives if the prior contains the covariance within classes, otherwise ``None``."""
+        """Leave-one-out log predictives (row, class) if the prior uses the scatter of all classes, or ``None``."""
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
@@ -177,9 +177,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Leave-one-out log predictive of each row, or the log predictive of new rows, whose ``weight`` is 0.
+    """Log predictive of each row without itself (leave-one-out); for new rows, ``weight`` is 0.
 
-    ``squares`` are the results of :func:`distances`. A row gets NaN if the posterior without this row is improper.
+    ``squares`` are the results of :func:`distances`. The result is NaN if the posterior without the row is improper.
     """
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.

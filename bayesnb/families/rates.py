@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, number of events, number of rows, and maximum log-likelihood of a rate, all (class, column)."""
+    """For a rate: exposure, number of events, number of rows, and maximum log-likelihood, all (class, column)."""
 
     exposure: Array
     events: Array
@@ -73,7 +73,7 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Log predictive of waiting times for ``events`` events per cell, without factors that classes share.
+    """Log predictive of waiting times until ``events`` events, without terms that are equal in all classes.
 
     Returns
     -------
@@ -289,7 +289,7 @@ class OfWaits(OfRate):
 class Exponential(OfWaits):
     """x | λ ~ Exponential(rate λ) with λ ~ Gamma(α, rate β), for positive numbers such as waiting times (BDA3 2.6).
 
-    The predictive is a Lomax (Pareto II) distribution.
+    The predictive distribution is a Lomax (Pareto II) distribution.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The family of rounded numbers: each value represents an interval."""
+"""A family of rounded numbers: each value represents an interval."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
-        """The rounding unit of each column, and the middle of a rounding interval minus the rounded value."""
+        """For each column, the rounding unit, and the middle of a value's interval minus the value."""
         unit = of_each_column("unit", self.unit, n_columns)
         return unit, unit / 2 if self.to == "down" else np.zeros(n_columns)
 
@@ -186,7 +186,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 def rounding(x: Array) -> tuple[float, float]:
     """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
 
-    All distances between values are multiples of the unit.
+    The unit is the largest number that divides all differences between values.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:

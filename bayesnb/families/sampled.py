@@ -1,4 +1,4 @@
-"""Families without a closed form. PyMC samples their posterior."""
+"""Families whose posterior has no closed form and is sampled by NUTS. PyMC samples their posterior."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """Hyperparameters of a sampled family."""
+    """Hyperparameters of a family whose posterior is sampled."""
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -79,14 +79,14 @@ FEWEST = 4
 class Strata:
     """Groups of draws (strata) in which the parameters shared by columns are nearly equal.
 
-    Within a stratum, columns are nearly independent, so the log predictive of a row is a sum over columns.
+    Within a group, columns are nearly independent, so the log predictive of a row is a sum over columns.
     """
 
     members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by similar values of ``shared``, (draw, parameter); ``None`` gives one stratum."""
+        """Group ``n`` draws by similar values of ``shared``, (draw, parameter); ``None`` gives a single group."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -102,19 +102,19 @@ class Strata:
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """Log of the mean density in each stratum, (stratum, ...), from log densities (draw, ...)."""
+        """Log of the mean density in each group of draws, (stratum, ...), from log densities (draw, ...)."""
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
-        """Log of the weighted mean density over strata, from log densities (stratum, ...)."""
+        """Log of the weighted mean density over groups of draws, from log densities (stratum, ...)."""
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw a stratum for each draw and row, with probability ∝ share of the stratum × density of the row.
+        """For each draw and row, choose a group with probability ∝ its fraction of draws × its density of the row.
 
-        ``says`` (stratum, row, class) is the log density of each row within each stratum. ``chosen`` (draw, row) is the
+        ``says`` (stratum, row, class) is the log density of each row within each group. ``chosen`` (draw, row) is the
         assumed class of the row.
         """
         if len(self) == 1:
@@ -123,7 +123,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """For each stratum in ``stratum`` (pick,), choose a draw with probability proportional to the draw's weight."""
+        """From each group in ``stratum`` (pick,), choose a draw with probability proportional to the draw's weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -146,7 +146,7 @@ def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Leave-one-out densities of learned cells, from weighted draws.
+    """Leave-one-out densities of learned rows, from weighted draws.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
-        """ln E[p(x | θ)^t] within each stratum, (stratum, row, class), for the power ``t`` (row, class)."""
+        """ln E[p(x | θ)^t] within each group of draws, (stratum, row, class), for the power ``t`` (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):
@@ -267,12 +267,12 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
-        """Yield blocks of rows, and log p(x | θ) at every joint draw, (draw, row, class)."""
+        """Yield blocks of rows, with log p(x | θ) at every draw of all columns' θ, (draw, row, class)."""
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.batch_shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
-        """Yield each column and block of rows, with the log density of the cells at every draw, (draw, row, class)."""
+        """For each column and block of rows, yield the log density of the cells at every draw, (draw, row, class)."""
         for column in range(posterior.batch_shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
@@ -353,7 +353,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
     @abstractmethod
     def given(self, theta: Mapping[str, Any]) -> Any:
-        """The PyMC distribution of cells, given one entry per cell in each tensor of ``theta``."""
+        """The PyMC distribution of cells; each tensor in ``theta`` has one entry per cell."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         return distinct_counts(x, members)

@@ -1,4 +1,4 @@
-"""Distributions over the cells of a dyadic tree."""
+"""Families with a Pólya tree prior, for numbers (``PolyaTree``) and ordered levels (``Ordinal``)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """Each x falls into one of 64 cells, whose probabilities have a Pólya tree prior."""
+    """Each value falls into one of 64 intervals or levels (cells), whose probabilities have a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
-        """Cell of each value in the output of ``read``, (row, column); -1 if missing."""
+        """The cell of each value that ``read`` returns, (row, column); -1 if missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
-        """Weight of each cell, (class, column, cell)."""
+        """Total weight of the rows in each cell, (class, column, cell)."""
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
@@ -95,19 +95,19 @@ class CellCounts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class PolyaTree(OnTree[CellCounts]):
-    """x falls into cell k of its column with probability θ_k; a Pólya tree is the prior of θ.
+    """A value falls into interval k of its column with probability θ_k; a Pólya tree is the prior of θ.
 
-    The 64 cells are made by repeatedly dividing the sorted values of the column into halves. The density within a cell
+    The 64 intervals are made by repeatedly halving the sorted values of the column. The density within an interval
     (:class:`bayesnb.families.dyadic.Boxes`) is the same for all classes, so class probabilities do not depend on it.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
-        At most 63 increasing inner edges of the cells, in units of the columns. By default, the first table sets the
-        edges. Two models can be merged only if their cells are equal.
+        At most 63 increasing inner edges of the intervals, in units of the columns. By default, the first table sets
+        the edges. Two models can be merged only if their intervals are equal.
     cuts : tuple of Dyadic, optional
-        The cells of each column, set by the first table.
+        The intervals of each column, set by the first table.
 
     Examples
     --------
@@ -197,17 +197,16 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
-    The order is halved until one level is left. A row in one level also raises the probability of the levels that share
-    its halves. Neighbours on the two sides of the middle of the order share none.
+    The ordered levels are halved repeatedly until each half is one level. A row also raises the probability of the
+    other levels in the same half. Two neighbours on different sides of the middle share no half.
 
     Parameters
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels of every column from the lowest to the highest, at most 64. Levels without rows, and the reverse
-        order, move the halves and change probabilities. By default, the order comes from the
-        first table: the order of an ordered categorical type, or the numeric order of the levels. No level can be added
-        later.
+        All levels of every column from the lowest to the highest, at most 64. Levels without rows, and reversing the
+        order, change the halves and the probabilities. By default, the order comes from the first table: the order of
+        an ordered categorical type, or the numeric order of the levels. No level can be added later.
     orders : tuple of tuples, optional
         The levels of each column from the lowest to the highest, set by the first table.
 
@@ -292,7 +291,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The cell of each level in the tree, (column, level), padded with -1."""
+        """The tree's cell for each level, (column, level), padded with -1."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

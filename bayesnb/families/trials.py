@@ -66,7 +66,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     prior : Beta
     inferred : bool
         Whether the family was inferred from the column's values. If ``inferred`` is true, a column with only one value
-        changes no class probability.
+        does not change class probabilities.
 
     Examples
     --------

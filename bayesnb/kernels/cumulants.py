@@ -15,7 +15,7 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """Three numbers for z >= ``SHIFT``: the remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z).
+    """For z >= ``SHIFT``, compute the remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z).
 
     See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     """

@@ -22,7 +22,7 @@ TILE = 64
 
 
 def student(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Student-t log density: top - power ln(1 + z²), where z = (x - location - low) * scale.
+    """Student-t log density: top - power ln(1 + z²), with z = (x - location - low) * scale.
 
     ``low`` is the rounding error of ``location``.
     """
@@ -39,10 +39,10 @@ def student(x: Array, location: Array, low: Array, scale: Array, power: Array, t
 class Students:
     """Student-t log densities, as in :func:`student`.
 
-    ``order`` (class, column) sorts the columns of each class by power. A *run* is at most ``RUN`` sorted columns of
-    equal power. ``run`` (class, column) is the run of each sorted column. ``powers`` (run, class) is the power of each
-    run, or 0 if the class has fewer runs. ``in_order`` holds ``location``, ``low``, ``scale`` and ``top`` of the sorted
-    columns.
+    ``order`` (class, column) sorts the columns of each class by power. A *run* consists of at most ``RUN`` sorted
+    columns of equal power. ``run`` (class, column) is the run of each sorted column. ``powers`` (run, class) is the
+    power of each run, or 0 if the class has fewer runs. ``in_order`` holds ``location``, ``low``, ``scale`` and
+    ``top`` of the sorted columns.
     """
 
     location: Array
@@ -115,7 +115,7 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Set ``product`` to ∏ (1 + sign z²) - 1 for each run of columns, and ``lead`` to the sum of ``top``.
+    """For each run of columns, set ``product`` to ∏ (1 + sign z²) - 1, and ``lead`` to the sum of ``top``.
 
     ``row`` holds positions of rows, ordered by class. If ``own`` (the class of each row) is given, each row is
     evaluated only in its class.
@@ -325,10 +325,10 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, codes: Array) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns, each after a line of zeros for missing values.
+    """Concatenate the tables of all columns, with a line of zeros (for missing values) before each table.
 
-    Return the start of each column, and the concatenated tables. A large table without missing values is not copied
-    for the sake of the zeros.
+    Return the start of each column, and the concatenated tables. A large table without missing values needs no zeros
+    and is not copied.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

@@ -43,7 +43,7 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
-    """As :func:`log_forests`, for edges whose weight depends on the direction: ``log_w`` is (..., child, parent)."""
+    """Like :func:`log_forests`, but edge weights depend on the direction: ``log_w`` is (..., child, parent)."""
     w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
     for k in range(log_w.shape[-1]):
         later = slice(k + 1, None)

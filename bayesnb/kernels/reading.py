@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether any cell is extreme (:func:`extremes`). If not ``signed``, negative cells and NaN are extreme, too."""
+    """Whether any cell is extreme (:func:`extremes`). If not ``signed``, negative cells and NaN count as extreme."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
@@ -53,7 +53,7 @@ def extremes(x: Array) -> Array:
 
 
 def zeros_and_ones(x: Array) -> Array | None:
-    """Convert 0 and 1 to bytes; return ``None`` if a cell is neither."""
+    """Convert cells of 0 and 1 to bytes; return ``None`` if another value occurs."""
     found = np.empty(x.shape, np.uint8)
     form = _zeros_and_ones if blocks.worthwhile(x.size) else _zeros_and_ones_in_numpy
 
@@ -79,7 +79,7 @@ def _zeros_and_ones_in_numpy(x: Array, found: Array) -> bool:
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Convert nonnegative whole numbers to integers of two bytes, NaN to -1; also return the largest number.
+    """Convert nonnegative whole numbers to two-byte integers (NaN to -1); also return the largest number.
 
     Return ``None`` if a cell cannot be converted.
     """
@@ -113,7 +113,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """The whole numbers that occur in each column: ``low + place`` occurs if ``held`` (column, place) is true."""
+    """The distinct integers of each column: ``low + place`` occurs if ``held`` (column, place) is true."""
 
     low: Array
     held: Array
@@ -123,7 +123,7 @@ class Whole(NamedTuple):
 
 
 def whole(x: Array) -> Whole | None:
-    """The whole numbers in each column; ``None`` if there are no rows, or a column spans more than ``SPAN`` numbers."""
+    """The distinct integers in each column; ``None`` if there are no rows, or if a column's range exceeds ``SPAN``."""
     if not len(x):
         return None
     compiled, parts = blocks.worthwhile(x.size), _parts(x)
@@ -147,7 +147,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _seen(x: Array) -> tuple[Array, int]:
-    """Per column, a bit mask of the values (below 64) that occur; and the bitwise OR of all values."""
+    """A bit mask per column of the values (below 64) that occur; also the bitwise OR of all values."""
     bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
     if x.shape[1] == 1:
         # The bits of a single column stay in a register.
@@ -211,7 +211,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """For each x, ``paths[k]``, where k is the number of edges ≤ x; -1 for NaN.
+    """For each x, return ``paths[k]``, the code of the interval above the k edges ≤ x; -1 for NaN.
 
     ``paths`` has one more entry than ``edges``.
     """

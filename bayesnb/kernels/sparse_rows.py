@@ -62,8 +62,8 @@ def _products(data: Array, indices: Array, indptr: Array, table: Array, start: i
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
     """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x``; ``alpha`` is (class, column).
 
-    If ``codes`` is given, return only the sum for each row's class, (row,). In this case, ``weight`` times the row's
-    counts is first subtracted from α.
+    If the classes ``codes`` of the rows are given, return the sum for each row's class, (row,), after subtracting
+    ``weight`` times the row's counts from α.
     """
     data, wide = blocks.contiguous(x.data, float), blocks.contiguous(alpha.T, float)
     # Tables of the smallest counts, if they are small compared with the matrix.

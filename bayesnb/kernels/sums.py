@@ -18,7 +18,7 @@ WIDE = 16
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
-    """Σ w of each class, (class,)."""
+    """The total weight Σ w of the rows of each class, (class,)."""
     # If all rows share a weight, its array may occupy the memory of one number.
     if weight.strides == (0,) and len(weight):
         # For few codes, comparisons are faster: bincount finishes each addition to a number before the next one.
@@ -29,7 +29,7 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
-    """Σ w x of each class, (class, column), for dense or sparse ``x`` without NaN."""
+    """The weighted sum Σ w x over the rows of each class, (class, column), for dense or sparse ``x`` without NaN."""
     (rows, columns), stored = x.shape, sparse.issparse(x)
     if stored:
         x = sparse.csr_array(x, dtype=float)
@@ -92,7 +92,7 @@ def _add_stored(
 
 
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
-    """Weight of the rows with each value, (class, column, value).
+    """Total weight of the rows with each value, (class, column, value).
 
     A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells are ones, and other cells
     are zeros.
@@ -153,7 +153,7 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Weighted sums of deviations from a value v, per block of rows, (block, class, 8, column).
+    """For each block of rows, weighted sums of deviations from a value v, (block, class, 8, column).
 
     The eight numbers are, in this order: Σ w, its rounding error, v, Σ w (x - v), its rounding error, Σ w (x - v)², its
     rounding error, and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first

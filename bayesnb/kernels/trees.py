@@ -28,8 +28,8 @@ def grow(
     """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
 
     Each node tries some columns and makes the cut with the largest decrease of Gini impurity. Hashes of columns and
-    rows choose the columns, and break ties between cuts. The tree does not depend on names of levels or on signs of
-    columns.
+    rows decide which columns a node tries, and break ties between cuts. The tree does not depend on names of levels or
+    on signs of columns.
 
     Parameters
     ----------
@@ -213,12 +213,12 @@ def weigh(
     column: Array, left: Array, alpha: Array, strength: float, counts: Array, of_node: Array, of_known: Array,
     below: Array,
 ) -> None:  # fmt: skip
-    """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
+    """Sum the counts of each tree from leaves to root, and average its marginal likelihood over all prunings.
 
     Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
-    ``counts`` holds the weight of the rows that reach a node. The function fills three arrays (tree, node) with log
-    evidence: ``of_node`` with that of the rows in a node, ``of_known`` with that of the rows in the node's children,
-    and ``below`` with its average over all prunings below the node.
+    ``counts`` holds the weight of the rows that reach a node. Three arrays (tree, node) are filled with log marginal
+    likelihoods: ``of_node`` for the rows in the node, ``of_known`` for the rows in its children, and ``below``
+    averaged over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -241,7 +241,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The log evidence of ``counts``, minus the log evidence after ``weight`` is subtracted from class ``own``."""
+    """The decrease in the log evidence of ``counts`` if ``weight`` is subtracted from class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]

@@ -35,7 +35,7 @@ def rounded_once(a: float, b: float, c: float) -> float:
 
 
 class TwoFloat(NamedTuple):
-    """Arrays of numbers high + low, where high is the rounded number and low is the rounding error."""
+    """Arrays of numbers that are stored as high + low: the rounded number and its rounding error."""
 
     high: Array
     low: Array

@@ -31,7 +31,7 @@ LARGEST_ERROR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior that is known only through draws, such as the posterior of a model edited in PyMC.
+    """A posterior that is given only by draws, such as the posterior of a model edited in PyMC.
 
     Attributes of :class:`Posterior` that are missing here raise :class:`NoClosedFormError`.
 
@@ -132,7 +132,7 @@ class DrawnPosterior:
         return Parameters(self.model, self.log_label, means)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The posterior mean, but no other plug-in (:class:`NoClosedFormError`)."""
+        """The posterior mean; any other plug-in raises :class:`NoClosedFormError`."""
         rule = estimate_rule(estimate)
         if rule.flat or rule.point != "mean":
             raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
@@ -204,7 +204,7 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """Effective sample size of the ``n`` draws of :meth:`log_joint_at` for each row, (row,)."""
+        """For each row, the effective sample size of the ``n`` draws in :meth:`log_joint_at`, (row,)."""
         # The chains' effective sample size is multiplied by (Σ w)² / (n_draws Σ w²), where w = p(x | θ) (Kish 1965).
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:

@@ -31,14 +31,14 @@ type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 @dataclass(frozen=True)
 class EstimateRule:
-    """How class probabilities follow from a posterior.
+    """How an estimate computes class probabilities from a posterior.
 
     Parameters
     ----------
     label : str
         Name of the estimate on a plot.
     point : {"mode", "mean"}
-        The point of the posterior that is plugged in or shown.
+        The point estimate of the parameters that is plugged in or displayed.
     plugs_in : bool
         False if the parameters are integrated out.
     flat : bool
@@ -63,7 +63,7 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
-    """The rule of an estimate."""
+    """The :class:`EstimateRule` of an estimate, such as "map"."""
     if not isinstance(name, str) or name not in ESTIMATES:
         raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]
@@ -137,7 +137,7 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def of_features(self, names: Sequence[Any]) -> Theta:
-        """Parameters of the features ``names``, concatenated along the column axis."""
+        """The parameters of the features ``names``, concatenated along the column axis."""
         each = [self.features[name] for name in names]
         if len(each) == 1:
             return each[0]
@@ -161,7 +161,7 @@ class NaiveBayes:
     columns : {name: column names}, optional
         The columns of multi-column features.
     unknown : label, optional
-        The class that stands for all classes without rows.
+        A class that represents all classes without rows.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """Classes named by priors, which need no rows."""
+        """The classes that priors name; they need not have rows."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -240,11 +240,11 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares(weights))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics if each row belongs to each class c with weight ``r[row, c]``."""
+        """The statistics of rows with soft labels: each row belongs to each class c with weight ``r[row, c]``."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The posterior given no rows; the statistics only set the scale of the priors.
+        """The prior as a ``Posterior`` without rows; the statistics only set the scale of the priors.
 
         Sampled features get ``n`` draws from their priors.
         """
@@ -335,7 +335,7 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """Data for a model file, besides the statistics."""
+        """Further data, besides the statistics, for a model file."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
@@ -368,7 +368,7 @@ class Posterior:
 
     @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """The features, divided into columns; a feature whose columns share parameters is one piece."""
+        """The columns of all features, one piece per column; a feature whose columns share parameters is one piece."""
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]
@@ -417,7 +417,7 @@ class Posterior:
         return self.with_class_prior(Dirichlet())
 
     def change_of_prior(self) -> Array:
-        """The log class probabilities minus those under the default class prior, (class,)."""
+        """Change of the log class probabilities from the default class prior to this model's class prior, (class,)."""
         return self.log_label - self.with_default_class_prior().log_label
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
@@ -449,13 +449,13 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """Random-number keys of each feature's columns (:class:`CommonDraws`)."""
+        """For the columns of each feature, the keys that determine their random numbers (:class:`CommonDraws`)."""
         # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact draws of the parameters, but not of features in ``without``."""
+        """Independent draws of the parameters of all features except ``without``."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
@@ -470,7 +470,7 @@ class Posterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        ``power`` is 1 to condition the posterior on the row as well as the data, 0 for the data alone.
+        With ``power`` 1, the posterior is conditioned on the data and the row; with 0, on the data only.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -553,7 +553,7 @@ class Posterior:
     ) -> tuple[Array, dict[Any, LeftOut]]:
         """Like :meth:`log_left_out`; also return the ``LeftOut`` of each sampled feature.
 
-        Prior scales computed from data still use the left-out row.
+        Prior scales computed from the data still use the left-out row.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -564,9 +564,9 @@ class Posterior:
         return log_joint, sampled
 
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
-        """Leave-one-out log density of each sampled feature, by importance weights.
+        """For each sampled feature, leave-one-out log densities from importance weights.
 
-        With ``refit``, rows with unreliable weights are left out by sampling again.
+        With ``refit``, the posterior is sampled again without each row that has unreliable weights.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -588,7 +588,7 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Turn log p(x | c, D) in ``total`` (row, class) into leave-one-out values, in place.
 
-        If ``point`` is given, a prior shared by classes is still learned from all rows.
+        If ``point`` is given, a prior that classes share is learned from all rows, including the left-out row.
         """
         # A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)

@@ -22,7 +22,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Row keys that do not depend on the order of rows and columns, on names, or on units.
+    """A key per row that does not depend on the order of rows and columns, on names, or on units.
 
     The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows.
 
@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the row keys choose the high end of a numeric column, not the low end."""
+        """Choose an end of a numeric column by the row keys: true for the high end, false for the low end."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -82,7 +82,7 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """For each code of a column, a hash of the keys of the rows that have it. The code -1 is a missing cell."""
+        """For each code of a column, a hash of the keys of the rows with this code. The code -1 means missing."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)
@@ -123,7 +123,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column, yield the rows of known cells, their codes, and whether the codes have an order."""
+    """For each column, yield the rows without missing cells, their codes, and whether the codes have an order."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """A symmetric hash of the total before each entry and the total after each entry."""
+    """For each entry, a symmetric hash of the sum before the entry and the sum after it."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -1,4 +1,4 @@
-"""Terms of the log predictive of naive Bayes, ln p(x_j | c, D), one per column j: the pieces of a posterior."""
+"""The terms ln p(x_j | c, D) of naive Bayes, one per column j: the pieces of a posterior."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def by_column(data: Data) -> Data:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The Gaussian items of ``posterior.pieces``, by position."""
+    """The pieces with a Gaussian family, by their position in ``posterior.pieces``."""
     return {k: piece for k, piece in enumerate(posterior.pieces) if isinstance(piece.family, Gaussian)}
 
 
 def gaussian_columns(posterior: Posterior, data: Data) -> Array:
-    """All columns of Gaussian features side by side, (row, column)."""
+    """All columns of Gaussian features as one array, (row, column)."""
     return np.concatenate([piece.of(data[piece.feature]) for piece in gaussians(posterior).values()], axis=1)
 
 
@@ -49,8 +49,8 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The leave-one-out log predictive of each column for learned rows, (row, class, term).
 
-    Leaving out a row changes only the predictive of the row's class, except in a constant column, which every class
-    predicts alike. A prior that was scaled to the data is not rescaled. ``sampled`` is the result of
+    Leaving out a row changes only the predictive of the row's class. A constant column is an exception, because all
+    classes predict it alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
     :meth:`Posterior.sampled_left_out`, if known.
 
     Raises

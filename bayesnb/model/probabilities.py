@@ -52,12 +52,12 @@ def counted_in(rows: Array) -> Iterator[None]:
 def normalize(log_joint: Array, log: bool = True, out: Array | None = None) -> Array:
     """Convert log p(c, x) (..., class) to log p(c | x), or to p(c | x) if ``log`` is false.
 
-    ``out``, which may be ``log_joint`` itself, takes the result.
+    The result is written to ``out``, which may be ``log_joint`` itself.
 
     Raises
     ------
     ImpossibleRowError
-        If a row has -inf for every class (in any draw).
+        If, in any draw, a row has -inf for every class.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The error for the function ``what``."""
+        """A copy of the error whose message names the function ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

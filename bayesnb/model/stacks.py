@@ -27,9 +27,9 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """Parts by feature name, stored joined, and separated at the first lookup.
+    """A mapping of features to parts, such as priors; parts are stored concatenated and split at the first lookup.
 
-    The part of feature ``f`` is columns ``cuts[f]`` of ``joined[stack[f]]``.
+    The part of feature ``f`` consists of the columns ``cuts[f]`` of ``joined[stack[f]]``.
     """
 
     joined: Mapping[tuple[Any, ...], Any]
@@ -68,7 +68,7 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Pairs (feature names, part), with one pair for each joined part."""
+    """Yield pairs (feature names, part); concatenated parts are not split."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
@@ -82,7 +82,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The joined parts of ``known``."""
+        """For each item of ``known``, the parts of all features, concatenated by column."""
         # They are created only once, because posteriors cache values.
         return _joined(self.names, self.known)
 
@@ -107,7 +107,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Type and settings of a family and its priors, or None if the family cannot share a stack."""
+    """The type and settings of a family and its priors, as a key; ``None`` if the family cannot share a stack."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)

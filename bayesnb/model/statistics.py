@@ -21,8 +21,8 @@ type Data = Mapping[str, Any]
 def reliability_weights(weight: Any) -> Array:
     """Convert survey weights (reliability weights) of rows to frequencies, (row,).
 
-    Such weights w state only the relative importance of rows. The frequencies add up to the effective number of rows,
-    (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Convert the weights of all rows together, before learning any row.
+    Reliability weights w state only the relative importance of rows. The frequencies add up to the effective number of
+    rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Pass the weights of all rows in one call, before learning any row.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Sort names; incomparable names by type first."""
+    """Sort names; if names are not comparable, sort by type first."""
     names = list(names)
     try:
         return sorted(names)
@@ -135,7 +135,7 @@ class Statistics:
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def counted(self, weight: float | None = None) -> str:
-        """Write the number of rows, or the total weight if rows may have weights."""
+        """Format the number of rows, or the total weight if rows may have weights."""
         total = self.rows.sum() if weight is None else weight
         unweighted = self.squares is not None and self.squares.sum() == self.rows.sum()
         return f"{total:,.10g} row{'' if total == 1 else 's'}" if unweighted else f"rows of weight {total:,.10g}"

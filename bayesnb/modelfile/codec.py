@@ -1,6 +1,6 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored beside the JSON, by their paths in the JSON. Only classes in a fixed list are decoded.
+Arrays of numbers are stored separately, under their paths in the JSON. Only classes in a fixed list are decoded.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        If the document holds what :func:`encode` does not write, such as a Python class that is not on its list, or a
-        text array that needs far more memory than the file.
+        If :func:`encode` cannot have written the document: for example, if it names a Python class that is not on the
+        list, or if a text array needs far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)

@@ -55,7 +55,7 @@ def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file begins like a model file."""
+    """Whether the first bytes of a file are those of a model file."""
     try:
         with Path(path).open("rb") as file:
             return file.read(8 + len(START))[8:] == START

@@ -135,7 +135,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lock a path against other writers."""
+    """Lock a path against other processes that write to it."""
     from filelock import FileLock
 
     beside = path.with_name(f".{path.name}.lock")

@@ -45,7 +45,7 @@ UNSEEN = Unseen.LEVEL
 
 
 class ImproperError(LocatedError):
-    """A distribution is improper, but a quantity such as its mean or evidence needs a proper distribution.
+    """A distribution is improper, so a quantity such as its mean or the marginal likelihood does not exist.
 
     ``where`` is the first position (class, column) at which the distribution is improper.
 
@@ -60,7 +60,7 @@ class ImproperError(LocatedError):
 
 
 class BoundaryError(LocatedError):
-    """A posterior has no mode inside the range of the parameter, but has a mean.
+    """A posterior has a mean, but no mode inside the range of the parameter.
 
     ``where`` is the first position (class, column[, level]) without a mode.
 
@@ -116,7 +116,7 @@ def require_in_range(name: str, value: Array, allowed: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of θ. Each position in the arrays of parameters belongs to one independent θ."""
+    """A distribution of θ. The parameters are arrays, with one independent θ per position."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -180,7 +180,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """Copy with other fields, without validation: removing a row may make parameters negative."""
+        """A copy with changed fields, without validation, because removing a row may make parameters negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -201,7 +201,7 @@ class Prior(Belief):
     """A conjugate prior of θ: the posterior has the same type.
 
     Data add increments d to the prior's parameters, such as the counts of levels, or the number of events and the
-    exposure. L_d(θ) is the likelihood of data with increments d, without factors that do not depend on θ. The method
+    exposure. L_d(θ) is the likelihood of data with increments d, up to factors that do not depend on θ. The method
     ``along`` computes all integrals of the likelihood over θ.
 
     A new prior is a frozen dataclass with array fields and the methods below. The method ``over`` is needed, too: it
@@ -227,7 +227,7 @@ class Prior(Belief):
         """The joint mode of θ; raises :class:`BoundaryError` if the mode is not inside the range of θ."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws of θ, in the form of ``mean`` with leading axes ``size``."""
+        """Independent draws of θ, shaped like ``mean`` with additional leading axes ``size``."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
@@ -236,7 +236,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ, given the parts that follow in the tuple."""
+        """Log density of each part of θ, given the later parts."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
@@ -270,7 +270,7 @@ class Prior(Belief):
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """The posterior after adding t times the increments d; a negative t removes data."""
+        """The posterior after t times the increments d are added; a negative t removes data."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
@@ -291,7 +291,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """The maximum over θ of the log-likelihood of data d; 0 if there is no maximum."""
+        """The maximum over θ of the log-likelihood of data d; 0 if it has no maximum."""
 
     @staticmethod
     @abstractmethod
@@ -308,7 +308,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """θ in likelihood form: its parts by name, from arrays in the order of ``parameters``."""
+        """Convert arrays, in the order of ``parameters``, to the {name: array} that likelihoods take."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -319,13 +319,13 @@ class Prior(Belief):
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Draws in likelihood form."""
+        """Draws of θ, as the {name: array} that likelihoods take."""
 
 
 class Located(Prior):
     """A prior of Normal parameters, including the mean μ.
 
-    The location of μ is the sum m + low of a float and its rounding error.
+    The location of μ is stored as m + low: a float and its rounding error.
     """
 
     m: Any
@@ -342,7 +342,7 @@ class Located(Prior):
 
     @abstractmethod
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of the parts of θ, with μ - m instead of μ."""
+        """Draws of the parts of θ, but with μ - m in place of μ."""
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         away, *others = self.draw_away(rng, size)

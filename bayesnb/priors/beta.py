@@ -52,7 +52,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
-        """A prior of α ones and α zeros."""
+        """A prior worth α ones and α zeros."""
         return cls(alpha, alpha)
 
     @classmethod

@@ -43,7 +43,7 @@ MIXED = "a tree whose nodes may stop is a mixture of many densities, whose mode 
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum ``cells`` (..., cell) over the left half and the right half of each node; two arrays (..., node)."""
+    """For each node, sum ``cells`` (..., cell) over its left half and its right half; return two arrays (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -54,17 +54,16 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """For each cell, the nodes above it and the half of each node (0 or 1) that contains the cell, (..., depth)."""
+    """For each cell, the nodes that contain it, and which half (0 or 1) of each node contains it, (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """The evidence of a tree whose nodes stop or split, and the posterior probabilities of stopping and splitting.
+    """The marginal likelihood of a tree whose nodes stop or split, and the posterior probabilities of both.
 
-    ``near`` is the log evidence (..., node) of each node if the node stops, ``own`` if the node splits. ``near`` and
-    ``own`` may contain first and second derivatives of the log evidence, too. The nodes form a whole tree, or a path
-    with one node per depth.
+    ``near`` is the log evidence (..., node) of each node if it stops, and ``own`` if it splits. Both may also contain
+    first and second derivatives. The nodes are either a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """Log of a weighted sum of exponentials, and its first two derivatives if ``terms`` contain derivatives."""
+    """Log of a weighted sum of exponentials; also its first two derivatives if ``terms`` contain derivatives."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -109,7 +108,7 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell, from the log shares (..., node) of each node's ``left`` and ``right`` half.
+    """Log probability of each cell, from each node's log probabilities of its ``left`` and ``right`` half (..., node).
 
     ``low`` and ``high`` are 1 if the left and right half can hold values, otherwise 0. ``arrays`` is numpy or
     ``pytensor.tensor``.
@@ -125,7 +124,7 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """The nodes of a whole tree, or of the path to a cell."""
+    """Base class for the nodes of a whole tree, and for the nodes on the path to a cell."""
 
     own: Any
     """The distribution of each node's share if the node splits, (..., node)."""
@@ -162,7 +161,7 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes above one cell of a tree, which determine the predictive probability of this cell."""
+    """The nodes on the path to one cell of a tree, which determine the cell's predictive probability."""
 
     # At each node, the distribution of the probability of the half that contains the cell, (..., depth).
     own: Outcome  # If the node splits.
@@ -210,9 +209,9 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node has the prior Beta(s q, s (1 - q)), where q is the share over all classes and s is a strength.
-    The strength s of a node at depth d is ``strength`` · ``growth``^d if the node splits, and ``near`` if the node
-    stops. See ``docs/theory/polya-tree.md``.
+    left half of a node has the prior Beta(s q, s (1 - q)), with the share q over all classes and a strength s. The
+    strength s of a node at depth d is ``strength`` · ``growth``^d if the node splits, and ``near`` if the node stops.
+    See ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
@@ -283,7 +282,7 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """The distribution of each node's left share, for one strength; uniform if a half cannot contain values."""
+        """The distribution of each node's left share under one ``strength``; uniform if a half cannot hold values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

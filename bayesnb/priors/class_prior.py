@@ -127,7 +127,7 @@ class FixedProbabilities(Belief):
 
 
 def mass_of_new_class(rows: Array) -> float:
-    """The probability that the next row has a new class; ``rows`` (class,) are the weights of the known classes.
+    """The probability that the next row has a new class, given the weights ``rows`` (class,) of the known classes.
 
     The classes follow a Pitman-Yor process with concentration 1 (Pitman and Yor 1997); its discount has a uniform prior
     and is integrated out. A class with a weight below 1 counts as one row.
@@ -149,7 +149,7 @@ def mass_of_new_class(rows: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WithUnknown:
-    """The prior of the known classes and of one unknown class, which represents all classes without rows.
+    """A prior that adds an unknown class, which represents all classes without rows, to the known classes.
 
     The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior mean
     probability of the unknown class is ``mass`` (Pitman 1996).
@@ -254,7 +254,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     Raises
     ------
     ValueError
-        If ``given`` has none of these forms, or repeats a label, or its numbers are not probabilities.
+        If ``given`` has another form, repeats a label, or has numbers that are not probabilities.
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given

@@ -13,7 +13,7 @@ from bayesnb.numerics import Array, log_gamma_draw, log_sum
 
 @dataclass(frozen=True)
 class CommonDraws:
-    """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers."""
+    """Reproducible random numbers, (draw, row, class, column): they depend only on a key."""
 
     draws: int
     key: tuple[int, ...]
@@ -26,7 +26,7 @@ class CommonDraws:
     """Integers that identify a part of the drawn quantity."""
 
     def within(self, *key: int) -> CommonDraws:
-        """Random numbers for the part ``key``, independent of those for other parts."""
+        """Random numbers for the part ``key``, independent of the numbers for other parts."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

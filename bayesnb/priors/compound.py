@@ -20,7 +20,7 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the number of the part to the parameter names."""
+    """Append the number ``k`` of the part to the parameter names."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """The distribution of θ of a family whose parts, which are independent, generate each cell together.
+    """The distribution of θ of a family such as Hurdle: its parts are independent and generate each cell together.
 
     Examples
     --------
@@ -81,16 +81,16 @@ class AllOf(Compound):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """All values of a class and column come from a single, unknown part.
+    """The distribution of θ if a single, unknown part generates all values of a class and column.
 
     Parameters
     ----------
     parts : tuple of Belief
-        Distribution of θ of each part, assuming that the part generates the values.
+        Distribution of θ of each part, if this part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        Prior of θ of each part; values from another part do not change this distribution.
+        Prior of θ of each part, which applies if another part generates the values.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """The posterior, given the posterior of each part and the ``log_evidence`` (class, column, part)."""
+        """The posterior, from the posterior and the ``log_evidence`` (class, column, part) of each part."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
         # If no part can have generated the data, the weights do not change.

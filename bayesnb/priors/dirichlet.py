@@ -71,7 +71,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def laplace(cls, alpha: float = 1.0) -> Self:
-        """The concentration α for each outcome."""
+        """A prior with the concentration α for each outcome."""
 
     @classmethod
     @abstractmethod
@@ -83,7 +83,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def jeffreys(cls) -> Self:
-        """1/2 for every outcome."""
+        """A prior with the concentration 1/2 for every outcome."""
         return cls.laplace(0.5)
 
     @classmethod
@@ -98,7 +98,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def pooled(cls, m: float) -> Self:
-        """m imaginary rows per class, with the level frequencies of the whole column."""
+        """A prior of m imaginary rows per class, with the level frequencies of the whole column."""
         return cls.imaginary(m, "pooled")
 
     @classmethod
@@ -348,14 +348,14 @@ class Dirichlet(SimplexPrior):
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """Draws of ln π_c given one more row of class c, for each class c, up to a term shared by the classes."""
+        """For each class c, draws of ln π_c given one more row of class c, up to a term shared by the classes."""
         # One more row adds an Exponential variate to the class's Gamma variate, because Gamma(α) + Exponential(1) is
         # Gamma(α + 1).
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """Log moments ln E[θ^t] and two derivatives in ``t`` (..., class), up to terms shared by all classes."""
+        """Log moments ln E[θ^t] and two derivatives in ``t``, (..., class), without terms that all classes share."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
@@ -434,7 +434,7 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes for which ``given`` holds a number."""
+    """The classes for which ``given`` states a number."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
@@ -454,7 +454,7 @@ def concentrations(
     alpha: float | Array | Mapping[Any, float], per: Per, column: int, names: tuple[Any, ...], n_classes: int,
     counts: Array | None,
 ) -> Array:  # fmt: skip
-    """Concentrations of the levels of a column, (class, level)."""
+    """The Dirichlet concentrations of the levels of one column, (class, level)."""
     if isinstance(alpha, Mapping):
         given = list(alpha)
         # The level of unseen values gets the mean concentration of the named levels by default.

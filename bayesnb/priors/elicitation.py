@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """The probabilities below the two ends of a central interval with probability ``share``."""
+    """The cumulative probabilities at both ends of a central interval with probability ``share``."""
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"Expected the interval to go from a number to a larger one; got {low!r} and {high!r}")
     if not 0 < share < 1:
@@ -59,7 +59,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Typical rows as numbers; raise an error unless they are finite and ``n`` is positive."""
+    """Convert typical rows to numbers; raise an error unless they are finite and ``n`` is positive."""
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
         raise ValueError(f"Expected the {name} to be one finite number or more; got {values!r}")

@@ -28,7 +28,7 @@ from bayesnb.priors.common_draws import CommonDraws
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gamma(Prior):
-    """λ ~ Gamma(shape α, rate β), the prior of a rate (BDA3 2.6): α events in β units of exposure.
+    """λ ~ Gamma(shape α, rate β), the prior of a rate λ (BDA3 2.6), worth α events in β units of exposure.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """Convert a prior in any form that users may pass; return other values unchanged.
+    """Convert a prior that a user passes to a prior of this package; return other values unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The prior of the mean and precision of a Normal whose values are rounded to intervals."""
+"""The distribution of the mean and precision of a Normal whose values are known only up to intervals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ POINTS = 25
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """A grid of nodes for integrals over μ and λ = ln σ of one class and column."""
+    """A grid of nodes for the numerical integration over μ and λ = ln σ of one class and column."""
 
     log_sd: Array
     low: Array
@@ -62,7 +62,7 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """For each row, whether the weights of the nodes are negligible at the ends of the grid."""
+        """For each row, whether the weights at the ends of the grid are negligible, so that the grid is wide enough."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
@@ -77,7 +77,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes; return for each draw the node below and the distance in steps."""
+    """Draw positions between nodes; for each draw, return the node below and the distance from it in steps."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -101,7 +101,7 @@ def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """Log of the function of μ and λ that is integrated numerically, for one class and column."""
+    """The logarithm of the integrand, a function of μ and λ = ln σ, for one class and column."""
 
     kappa: float
     a: float
@@ -119,7 +119,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """σ f'(μ) and -σ² f''(μ) of the log integrand f, one number each per λ."""
+        """For the log integrand f, compute σ f'(μ) and -σ² f''(μ), each with one number per λ."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):
@@ -148,7 +148,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """Lower and upper bound of integration over μ, and the approximate log integral, one number each per λ."""
+        """For each λ, the lower and upper bound of integration over μ, and the approximate log integral."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):
@@ -195,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The integrand of one class and column, as if ``more`` further rows lay in the interval at ``centre``."""
+    """The nodes for one class and column, as if ``more`` further rows lay in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -294,7 +294,7 @@ class Interval:
         return found - self.more
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights of the nodes (row, λ, μ), and ln P(interval) or ``None``."""
+        """Yield nodes, rows, log weights of the nodes (row, λ, μ), and ln P(interval) (``None`` if not computed)."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]
@@ -378,7 +378,7 @@ class RoundedNormal(Prior):
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """The middles of the intervals minus the prior mean, in units of rounding."""
+        """The distance of each interval's middle from the prior mean, in units of rounding."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def _of_levels(self, value: Array) -> Array:

@@ -52,7 +52,7 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower Cholesky factors, and whether each matrix has one."""
+    """The lower Cholesky factors, and whether each matrix has a Cholesky factor."""
     # If LAPACK fails, a pivot is far below ``SINGULAR`` d, so :func:`root` treats the matrix as singular in any case.
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -64,7 +64,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """``ln |M + added| - ln |M|``, and whether M + added is positive definite; M is L Lᵀ, ``inverse`` is L⁻¹."""
+    """``ln |M + added| - ln |M|``, and whether M + added is positive definite, for M = L Lᵀ and ``inverse`` = L⁻¹."""
     # Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))

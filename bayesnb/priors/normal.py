@@ -18,7 +18,7 @@ from bayesnb.priors.common_draws import CommonDraws
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Normal(Located):
-    """μ ~ Normal(m, variance v), the prior of the mean of rows with known variance (BDA3 2.5).
+    """μ ~ Normal(m, variance v), the prior of the mean of a Normal with known variance (BDA3 2.5).
 
     Parameters
     ----------

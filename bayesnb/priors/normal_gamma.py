@@ -32,9 +32,9 @@ from bayesnb.priors.common_draws import CommonDraws
 class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. Data are
-    (n, mean, low, scatter): the weight of the rows, their mean (as the sum mean + low), and their scatter about the
-    mean (``None`` for a single row).
+    For one column, the prior is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. Data
+    are (n, mean, low, scatter): the total weight of rows, their mean (stored as mean + low), and their scatter about
+    the mean (``None`` for a single row).
     """
 
     kappa: Any
@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """After adding data ``t`` times: increase of ln det(Ψ/2), new value, whether Ψ is positive definite."""
+        """Add data ``t`` times; return the increase of ln det(Ψ/2), its value, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -76,7 +76,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """Shapes of the Gamma variates from which a Wishart variate is computed."""
+        """Shape parameters of the Gamma variates from which a Wishart variate is computed."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -111,7 +111,7 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L is the likelihood of the data, not relative to its maximum."""
+        """ln E[L^t] for the likelihood L of the data (not divided by its maximum)."""
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
             kappa = self.kappa + rows

@@ -49,7 +49,7 @@ class NormalWishart(UnknownPrecision):
         Low-order part of the location m + low.
 
     share : array (class,), optional
-        The weight of the learned rows' scatter in Ψ, computed if ``scale="shared"``. Otherwise, ``share`` is 0.
+        The weight in Ψ of the scatter of all rows, which is computed if ``scale="shared"``, and is 0 otherwise.
 
     Examples
     --------

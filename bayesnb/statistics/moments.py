@@ -1,6 +1,6 @@
-"""Mean and scatter of real numbers per class.
+"""Mean and scatter (sum of squared deviations) of real numbers per class.
 
-Unlearning raises an error if rounding would leave fewer than nine digits of the scatter.
+Removing rows raises an error if rounding would leave fewer than nine digits of the scatter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEPT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """For each class: weight of the rows, total Σ w x, and scatter about the mean, each stored as two floats."""
+    """Per class: total weight of the rows, Σ w x, and scatter about the mean, each stored as two floats."""
 
     n: Array
     n_rest: Array
@@ -69,7 +69,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The weight ``share`` times the square of ``gap``, a difference of means."""
+        """``share`` (a weight) times the square of ``gap`` (a difference of means)."""
 
     @staticmethod
     @abstractmethod
@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Mask of the entries of the scatter that involve only the columns ``some`` (class, column)."""
+        """Mask of the entries of the scatter whose row and column are both in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -143,7 +143,7 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """Remove rounding errors that unlearning left. ``before`` is the statistic before the rows were unlearned.
+        """Remove the rounding errors of a subtraction of rows. ``before`` is the statistic before the subtraction.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Centred(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Moments(Centred):
-    """Per class and column: weight, total Σ w x and scatter Σ w (x - mean)², each stored as two floats."""
+    """Per class and column: total weight, Σ w x, and scatter Σ w (x - mean)², each stored as two floats."""
 
     @classmethod
     def of(cls, x: Array | sparse.csr_array, members: Labels) -> Moments:
@@ -254,7 +254,7 @@ PLAIN = 2.0**-50
 
 @dataclass(frozen=True, eq=False)
 class Scatter(Centred):
-    """Weight (class, 1), total (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column)."""
+    """Total weight (class, 1), Σ w x (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column)."""
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
@@ -299,14 +299,14 @@ class Scatter(Centred):
 
 
 def require_whole(x: Array) -> None:
-    """Raise ``ValueError`` for partly missing rows, whose likelihood is not conjugate."""
+    """Raise ``ValueError`` if some cells of a row are missing, but not all; its likelihood would not be conjugate."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: {PARTLY_MISSING}")
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a partly missing row, or ``None``."""
+    """Row and column of the first missing cell in a row with other, known cells; ``None`` if there is no such cell."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -322,7 +322,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Group rows by their known columns; for each group, yield row indices and known columns (``None`` for all)."""
+    """Group rows by their known columns; for each group, yield row and column indices (``None``: all columns)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

@@ -20,7 +20,7 @@ type Column = Any
 
 
 class LocatedError(RefusedError):
-    """An error about a cell; ``where`` is the position (class, column[, level]) of the first such cell."""
+    """An error about parameters or counts; ``where`` is the first position (class, column[, level]) concerned."""
 
     def __init__(self, message: str | Message, where: tuple[int, ...] = ()) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class LocatedError(RefusedError):
 
 
 class UnlearnedError(LocatedError):
-    """Rows cannot be unlearned: they were never learned, or rounding would destroy the remaining statistic."""
+    """Rows cannot be forgotten: they were never learned, or rounding would destroy the remaining statistic."""
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis.
 
-    Names of levels are concatenated, too, and shorter arrays of level counts are padded with 0.
+    Tuples of level names are concatenated, too, and shorter arrays of level counts are padded with 0.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -174,7 +174,7 @@ class Statistic(ABC):
     """The sufficient statistic of a feature, per class, which can be added and subtracted.
 
     The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words). ``a -
-    b`` unlearns ``b``, and ``a * 0.9`` discounts the rows of ``a``.
+    b`` removes the rows of ``b``, and ``a * 0.9`` multiplies the row weights of ``a``.
     """
 
     def __add__(self, other: Self) -> Self:
@@ -194,15 +194,15 @@ class Statistic(ABC):
     arrays = arrays_of
 
     def contradiction(self) -> str:
-        """The reason why no rows can have this statistic, or "" if rows can."""
+        """The reason why no data can have produced this statistic; "" if it is possible."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """Compute a statistic of type ``kind`` of the same cells; ``None`` if impossible."""
+        """Convert to a statistic of type ``kind``, of the same cells; ``None`` if impossible."""
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if each cell must be drawn."""
+        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if cells must be drawn one by one."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:

@@ -347,7 +347,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """The kind of a categorical column; ``ValueError`` if fitted with text and now numbers, or vice versa."""
+    """Check that a categorical column still holds text, or still holds numbers; return its kind."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()

@@ -72,7 +72,7 @@ def names_of(path: Any, files: Sequence[Path]) -> list[str]:
 
 
 def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
-    """Yield the texts as small tables; warn of unreadable files."""
+    """Yield the texts in small tables; warn of unreadable files."""
     lost: list[str] = []
     columns = names_of(path, files)
     rows = _rows(Path(path), sorted(files, key=lambda file: file.as_posix()), lost)

@@ -65,7 +65,7 @@ class Derived:
 
 
 def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ()) -> list[Derived]:
-    """At most three differences or ratios of two columns that improve naive Bayes.
+    """Find at most three differences or ratios of two columns that improve naive Bayes.
 
     Without such a column, naive Bayes cannot learn, for example, whether the opening price exceeds the closing price.
 

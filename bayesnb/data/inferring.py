@@ -71,7 +71,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """If a ``Missing`` without a family flags a column such as a date, flag the column's first derived feature."""
+    """Let each ``Missing`` without a family flag the first derived feature of its column, such as "month of date"."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)

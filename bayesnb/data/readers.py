@@ -1,4 +1,4 @@
-"""Read files and Arrow streams, as many small tables or as one frame."""
+"""Read files and Arrow streams, in small tables or as one frame."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder, glob or stdin ("-") as small tables; also return the number of rows if known.
+    """Read a file, folder, glob or stdin ("-") in small tables; also return the number of rows if known.
 
     Raises
     ------

@@ -103,7 +103,7 @@ def may_be_of(name: str, column: str) -> bool:
 
 @dataclass(frozen=True)
 class OfNumbers(Reading):
-    """Reads numbers with one decimal mark and one unit."""
+    """Base class of readings of numbers with one decimal mark and one unit."""
 
     decimal: Literal[".", ","] | None = None
     unit: str | None = None
@@ -899,8 +899,8 @@ def _one_slip(a: str, b: str) -> bool:
 class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level. If ``pairs`` names a spelling of the
-    level, that spelling is used, otherwise preferably one with both capitals and small letters.
+    Levels that differ only by case, spaces or Unicode form become one level. The level gets the spelling that
+    ``pairs`` states, if any. Otherwise, a spelling with both capitals and small letters is preferred.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ class Table:
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Yield Arrow batches or tables as small tables."""
+    """Divide Arrow batches or tables into small tables."""
     for batch in batches:
         step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):

@@ -173,7 +173,7 @@ def said_of_far(found: Mapping[Any, tuple[str, Counter[Any]]], n_rows: int) -> I
 
 
 class UnseenCounter:
-    """Count unseen levels, and numbers far from the learned ones, in the parts of a table."""
+    """Count unseen levels, and numbers far from the learned mean, in the parts of a table."""
 
     def __init__(self, schema: Schema, statistics: Statistics) -> None:
         self.schema, self.statistics, self.rows = schema, statistics, 0

@@ -99,7 +99,7 @@ class Grid:
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The finest cell of each row in each column, (column, row); -1 if the value is missing or unseen."""
+        """The finest interval or level of each row in each column, (column, row); -1 if missing or unseen."""
         found = np.empty((len(self), n_rows), np.int32)
         ready = pieces.by_column({name: x for name, x in data.items() if name in self.features})
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
@@ -118,7 +118,7 @@ class Grid:
 
     @property
     def widths(self) -> list[int]:
-        """Number of cells of each column."""
+        """Number of intervals or levels of each column."""
         each = zip(self.cuts, self.axes(DEPTH), strict=True)
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 

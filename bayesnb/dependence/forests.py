@@ -222,7 +222,7 @@ class Forests:
         return found
 
     def log_ratios(self, codes: Array) -> Array:
-        """ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))], (row, class, column, column); 0 for missing cells."""
+        """For columns u, v: ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))], (row, class, u, v); 0 if missing."""
         found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
             x, y = codes[:, u], codes[:, v]

@@ -199,7 +199,7 @@ class Dependence:
         return grid.offset_names(posterior.piece_names()) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, with ``attrs`` as in :attr:`Classifier.exponents_`."""
+        """A table of the exponents, with ``attrs`` as in :attr:`Classifier.exponents_`."""
         found = self.exponents.table(level)
         offsets = "cell" if self.exponents.layout.cells else "class"
         found.attrs = {"rows": self.weight, "older": self.older, "offsets": offsets}
@@ -275,7 +275,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
 
 
 def alike_of(of_cells: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Array | None:
-    """The covariates that have the same value for all classes, as in :class:`Rows`, or ``None``."""
+    """The covariates with one value for all classes (see :class:`Rows`); ``None`` without such covariates."""
     if not cells + numbers:
         return None
     found = np.zeros((n_rows, cells + 1))  # The last column collects missing cells.

@@ -52,7 +52,7 @@ def learn(
     ------
     NoExponentsError
         If a feature has no exact leave-one-out, a term is not finite, or over half of the rows are alone in their
-        class. Also for too large a total row weight, and for too many exponents or columns.
+        class. Also if the total row weight, or the number of exponents or columns, is too large.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:

@@ -45,7 +45,7 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, alike: int) -> Rows:
-        """The same rows with only the first ``terms`` terms and the first ``alike`` columns of ``alike``."""
+        """A copy with only the first ``terms`` terms and the first ``alike`` columns of ``alike``."""
         own = None if self.alike is None else self.alike[:, :alike]
         return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
 
@@ -87,7 +87,7 @@ def log_joint(terms: Array, offset: Array, v: Array, alike: Array | None = None)
 
 
 def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
-    """log p(c | x, w), as (class, row, draw)."""
+    """Log class probabilities log p(c | x, w), as (class, row, draw)."""
     joint = log_joint(terms, offset, v, alike)
     joint -= joint.max(0)
     joint -= np.log(np.exp(joint).sum(0))
@@ -115,12 +115,12 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
 
 
 def log_expit(x: Array) -> Array:
-    """log(1 / (1 + exp(-x)))."""
+    """The log of the logistic function, log(1 / (1 + exp(-x)))."""
     return np.minimum(x, 0.0) - np.log(1.0 + np.exp(-np.abs(x)))
 
 
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
-    """log p(labels | terms, parameters), (draw,)."""
+    """Log-likelihood log p(labels | terms, parameters) at each draw of the parameters, (draw,)."""
     total = np.zeros(len(parameters))
     for _, log_p in log_probabilities(source, layout, parameters):
         total += log_p.sum(0)

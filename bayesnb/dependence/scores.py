@@ -205,7 +205,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
     Return p (class, row, node), the weight of each node, and the log scale of p (row, class). In p, classes are sorted
     by the moments of their scores; the permutation that undoes this is returned, too. The last result averages over
-    classes with equal moments, (row, class, class); ``None`` if there are none.
+    classes with equal moments, (row, class, class); otherwise it is ``None``.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

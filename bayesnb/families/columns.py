@@ -257,7 +257,7 @@ class CategoryCounts(Statistic):
         return self.counts.sum(-1)
 
     def numbers(self) -> Array:
-        """The levels, which are numbers, (column, level), padded with NaN."""
+        """The levels (numbers) of each column, (column, level), padded with NaN."""
         found = np.full(self.counts.shape[1:], np.nan)
         for k, own in enumerate(self.levels):
             found[k, : len(own)] = own

@@ -608,6 +608,6 @@ def _where(chosen: Array, here: Array, there: Array) -> Array:
 
 
 def _titles(families: Sequence[Family]) -> list[str]:
-    """Display names; equal names are numbered."""
+    """Display names of families; equal names are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]

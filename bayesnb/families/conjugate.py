@@ -212,7 +212,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._log_moments(posterior, cells, within, 1.0)[0] if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """log E[p(x | θ)^t], (row, class), which may be infinite; t broadcasts to (row, class)."""
+        """Log moment log E[p(x | θ)^t], (row, class), perhaps infinite; ``t`` broadcasts to (row, class)."""
         return self._log_moments(posterior, *self.read(x), t)[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
@@ -277,12 +277,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether to draw log p(x | θ) of each cell, because θ is too large to draw."""
+        """Whether to draw log p(x | θ) cell by cell, because θ consists of too many numbers to be drawn."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * np.prod(posterior.batch_shape)
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
-        """Draws of log p(x | θ), (draw, row, class), without drawing the whole θ; rows do not share θ.
+        """Draws of log p(x | θ), (draw, row, class), without drawing the whole θ; each row has separate draws of θ.
 
         With ``chosen``, each row's draws are also conditioned on the row in its chosen class.
         """

@@ -133,7 +133,7 @@ def _halved(
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Dyadic intervals of several columns, with a fixed density within each interval.
+    """Intervals (:class:`Dyadic`) of several columns, with a fixed density within each interval.
 
     The density of an inner interval is uniform. The density of an outer interval is w / (w + u)² at the distance u from
     the finite edge, where w is the width of the neighbouring interval.

@@ -155,7 +155,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) at draws of θ, (..., row, class)."""
+        """Log-likelihood log p(x | θ) at draws of θ, (..., row, class)."""
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
@@ -229,10 +229,10 @@ class Family[P: Belief, S: Statistic](ABC):
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
-        """Coefficients of a quadratic log p(x | θ): (class, column, column), (class, column), and offset (class, term).
+        """If log p(x | θ) is quadratic in x: its curvature, its weights (class, column), and its offset (class, term).
 
-        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Otherwise, return
-        ``None``.
+        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset, with a curvature
+        (class, column, column). Otherwise, return ``None``.
         """
         return None
 
@@ -335,7 +335,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the statistic."""
+        """Log-likelihood log p(data | θ) as a scalar PyTensor tensor, from the statistic."""
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
@@ -343,7 +343,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
+        """Log-likelihood log p(x | θ) as a PyTensor tensor (row, class)."""
 
     @property
     def kind(self) -> str:

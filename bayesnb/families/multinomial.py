@@ -81,7 +81,7 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """The same statistic for the given words, with counts of 0 for new words."""
+        """A copy for the given words, with counts of 0 for new words."""
         if self.words == words:
             return self
         place = {word: k for k, word in enumerate(words)}
@@ -140,7 +140,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
-    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)] for word counts n and concentrations α, (row, class)."""
+    """Sum over words of ln Γ(α_k + t n_k) - ln Γ(α_k), for word counts n and concentrations α, (row, class)."""
     if np.ndim(t) == 0 and t == 1 and counts.nnz * len(alpha) >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))

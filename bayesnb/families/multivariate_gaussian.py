@@ -282,7 +282,7 @@ class SharedGaussian(MultivariateGaussian):
         return each._with(scale=np.repeat(scale, len(dof := np.repeat(dof, len(each.dof))), axis=0), dof=dof)
 
     def log_evidence(self, prior: NormalWishart, s: Scatter) -> Array:
-        """log p(rows of a class | rows of earlier classes), (class,)."""
+        """Log marginal likelihood of the rows of each class, given the rows of earlier classes, (class,)."""
         super().log_evidence(prior, s)
         d, log_h = self.added(s)
         found, held = [], prior

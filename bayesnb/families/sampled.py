@@ -242,7 +242,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
-        """ln E[p(x | θ)^t] within each group of draws, (stratum, row, class), for the power ``t`` (row, class)."""
+        """Log moments ln E[p(x | θ)^t] within each group of draws, (stratum, row, class), for ``t`` (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):

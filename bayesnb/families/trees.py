@@ -68,7 +68,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         return {"log_cell": log_cells(log(share), log(1 - share), *halves), "share": share}
 
     def pymc_log_cells(self, theta: Mapping[str, Any], exists: Array) -> Any:
-        """ln p of each cell as a tensor, (..., column, cell)."""
+        """Log probability of each cell as a PyTensor tensor, (..., column, cell)."""
         from pytensor import tensor as pt
 
         return log_cells(pt.log(theta["share"]), pt.log1p(-theta["share"]), *splits(exists), pt)

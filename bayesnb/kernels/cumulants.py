@@ -1,4 +1,4 @@
-"""ln E[p(x | θ)^t] of cells x, with the first two derivatives in the exponent t."""
+"""Log moments ln E[p(x | θ)^t] of the likelihood of cells x, with two derivatives in the exponent t."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
 
 
 def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[θ_f^t] and its first two derivatives in t, (3, row, class); see :func:`_chances`."""
+    """Log moments of probabilities, Σ_f ln E[θ_f^t], with two derivatives in t, (3, row, class): see ``_chances``."""
     if not compiled:
         with np.errstate(all="ignore"):
             mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
@@ -105,7 +105,7 @@ def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
 
 
 def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, compiled: bool) -> Array:
-    """Σ_f ln E[p(x_f | μ, τ)^t] and its first two derivatives in t, (3, row, class)."""
+    """Log moments of Normal densities, Σ_f ln E[p(x_f | μ, τ)^t], and two derivatives in t, (3, row, class)."""
     if not compiled:
         with np.errstate(all="ignore"):
             s = t[..., None]

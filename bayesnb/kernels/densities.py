@@ -201,7 +201,7 @@ def _products_of_runs_in_numpy(
 
 
 def _carried(carried: Array, squares: Array) -> Array:
-    """Return (1 + carried) ∏_j (1 + square_j) - 1, (row, class); ``squares`` is (column, row, class)."""
+    """Extend a product: (1 + carried) ∏_j (1 + square_j) - 1, (row, class); ``squares`` is (column, row, class)."""
     if carried.size <= SHORT:
         each = carried.ravel().tolist()
         for k, line in enumerate(squares.reshape(len(squares), -1).T.tolist()):
@@ -214,7 +214,7 @@ def _carried(carried: Array, squares: Array) -> Array:
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
-    """Σ_j [top - ((x - location - low) scale)² / 2] over the known cells j of each row, (row, class)."""
+    """Normal log density: sum of top - ((x - location - low) scale)² / 2 over the cells of a row, (row, class)."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
 
     def part(cut: slice, found: Array) -> None:

@@ -22,7 +22,7 @@ def stored_cuts(x: Any) -> list[slice]:
 
 
 def products(x: Any, table: Array) -> Array:
-    """Σ_j x_j table_j, (..., row, class), for dense or CSR ``x`` without NaN."""
+    """Products Σ_j x_j table_j of rows and a table, (..., row, class), for dense or CSR ``x`` without NaN."""
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
     wide = table.reshape(-1, table.shape[-1]).T
@@ -60,7 +60,7 @@ def _products(data: Array, indices: Array, indptr: Array, table: Array, start: i
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
-    """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x``; ``alpha`` is (class, column).
+    """Sum over columns of ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x`` and ``alpha`` (class, column).
 
     If the classes ``codes`` of the rows are given, return the sum for each row's class, (row,), after subtracting
     ``weight`` times the row's counts from α.

@@ -248,7 +248,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array | None, n
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """The same result as :func:`_moments`, bit for bit, because both functions add row by row."""
+    """Compute the result of :func:`_moments`, bit for bit, because both functions add row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -106,7 +106,7 @@ class Parameters:
     features: Mapping[str, Theta]
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | θ), (..., row, class)."""
+        """Log joint probability of class and row, log p(c, x | θ), (..., row, class)."""
         joint = self.log_joint_features(data, n_rows)
         if self.log_pi.ndim == 1:
             return add_row(joint, self.log_pi)
@@ -114,7 +114,7 @@ class Parameters:
         return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, θ), (..., row, class)."""
+        """Log-likelihood of each row in each class, log p(x | c, θ), (..., row, class)."""
         total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
         for name, theta in self.features.items():
             total += self.model.features[name].log_likelihood(theta, data[name])
@@ -529,7 +529,7 @@ class Posterior:
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D), (row, class)."""
+        """Log predictive density of each row in each class, log p(x | c, D), (row, class)."""
         each = lambda family, *of: family.log_predictive(*of), self.statistics.about, data
         total = None
         for _, found in stacks.each(self._stacks, n_rows, *each):

@@ -274,7 +274,7 @@ class Prior(Belief):
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t] for the likelihood L_d of data d; infinite if the expectation does not exist."""
+        """Log moment ln E[(L_d(θ) / max L_d)^t] of the likelihood L_d of data d; infinite if it does not exist."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:

@@ -82,7 +82,7 @@ class Beta(SimplexPrior):
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """Expand the prior to (class, column); ``pooled`` is the share of ones in each column."""
+        """Expand the prior to arrays (class, column); ``pooled`` is the share of ones in each column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")

@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """For each cell, the nodes that contain it, and which half (0 or 1) of each node contains it, (..., depth)."""
+    """The nodes that contain each cell, and which half (0 or 1) of each node contains it, (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -259,7 +259,7 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand the prior to (class, column, node).
+        """Expand the prior to arrays (class, column, node).
 
         ``cells`` (column, cell) holds the weight of each cell. A cell that cannot hold values has weight 0.
         """

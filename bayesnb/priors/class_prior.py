@@ -78,7 +78,7 @@ class FixedProbabilities(Belief):
     def log_left_out(
         self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str
     ) -> Array:
-        """log p(c | the labels of all other rows), (row, class)."""
+        """Log class probabilities of each row, given the labels of all other rows, (row, class)."""
         if self.p is None:
             return log_shares_without(rows, codes, weight, "mean")
         return np.tile(log(posterior.p), (len(codes), 1))

@@ -191,7 +191,7 @@ class SimplexPrior(Prior):
         return Gamma()._with(alpha=self.concentrations, beta=self.total[..., None])
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(θ) / max L)^t] for the likelihood L of counts; -inf (for t > 0) if a structural zero is counted."""
+        """Log moment ln E[(L(θ) / max L)^t] of the likelihood of counts; -inf if a structural zero occurs (t > 0)."""
         added = np.asarray(t, float)[..., None] * self.counted(*d)
         more = added.sum(-1)
         each = self._rates().along(added, more[..., None])
@@ -362,7 +362,7 @@ class Dirichlet(SimplexPrior):
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """Expand the prior to (class, column, level); columns with fewer levels are padded with structural zeros."""
+        """Expand the prior to arrays (class, column, level), with structural zeros in columns with fewer levels."""
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
             # A column without any known value has one cell, which no value falls into.

@@ -136,7 +136,7 @@ class Gamma(Prior):
         return self._with(alpha=self.alpha + t * events, beta=self.beta + t * exposure)
 
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(λ) / max L)^t] for the likelihood L(λ) = λ^events exp(-exposure λ)."""
+        """Log moment ln E[(L(λ) / max L)^t] of the likelihood L(λ) = λ^events exp(-exposure λ)."""
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
         return np.where((self.alpha + k > 0) & (self.beta + e > 0), value, np.inf)

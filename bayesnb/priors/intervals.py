@@ -388,7 +388,7 @@ class RoundedNormal(Prior):
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
     def log_p(self, theta: Theta, centre: Array) -> Array:
-        """ln P(interval around ``centre`` | θ)."""
+        """Log probability of the interval around ``centre`` given θ."""
         inverse = np.sqrt(theta["tau"]) * self.unit
         return log_interval((centre - ((theta["mu"] - self.m) + theta["low"]) / self.unit) * inverse, inverse)
 

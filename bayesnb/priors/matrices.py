@@ -64,7 +64,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """``ln |M + added| - ln |M|``, and whether M + added is positive definite, for M = L Lᵀ and ``inverse`` = L⁻¹."""
+    """For M = L Lᵀ and ``inverse`` L⁻¹: ``ln |M + added| - ln |M|``, and whether M + added is positive definite."""
     # Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))

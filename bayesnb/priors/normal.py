@@ -120,7 +120,7 @@ class Normal(Located):
         return self._with(v=v, **self.moved(mean, low, share))
 
     def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
-        """ln E[L(μ)^t] for the likelihood L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
+        """Log moment ln E[L(μ)^t] of the likelihood L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
         precision = t * precision
         with np.errstate(all="ignore"):
             wide, gap = 1 + precision * self.v, self.gap(mean, low)

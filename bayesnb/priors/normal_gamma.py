@@ -111,7 +111,7 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t] for the likelihood L of the data (not divided by its maximum)."""
+        """Log moment ln E[L^t] of the likelihood L of the data (not divided by its maximum)."""
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
             kappa = self.kappa + rows
@@ -310,8 +310,8 @@ class NormalGamma(UnknownPrecision):
     def curve(self, t: int = 1) -> tuple[Array, ...]:
         """Constants of the Student-t log density of x: log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        For t = -1, the constants are those of the leave-one-out log density: log_height + exponent ln(1 - ((x - m -
-        low) scale)²).
+        For t = -1, return the constants of the leave-one-out log density: log_height + exponent ln(1 - ((x - m - low)
+        scale)²).
 
         Returns
         -------

@@ -156,7 +156,7 @@ def of_one_currency(units: Collection[str]) -> bool:
 
 
 def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
-    """Map amounts of money to numbers, if some name a currency, all name the same one, and others have no unit.
+    """Map amounts of money to numbers, if some amounts name one common currency and the others have no unit.
 
     Return {} for other texts, or if the decimal mark is ambiguous. ``plain``: whether the column also holds numbers.
     """
@@ -171,7 +171,7 @@ def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
 
 
 def number_in(text: str) -> str:
-    """Write the number in a text plainly: "1.234,50 €" becomes "1234.5". Return "" if it is ambiguous or too long."""
+    """Write the number in a text plainly: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""

@@ -59,9 +59,9 @@ class FamilyChoice:
     features : {column: Family}
         The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
-        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
-        prior probabilities; ``log_score``, the leave-one-out log score in nats, summed over rows, with this family and
-        the chosen families of other columns; ``chosen``, True for the chosen family.
+        ``evidence`` is log p(column | classes) in nats, and ``weight`` the posterior probability of the family under
+        equal prior probabilities. ``log_score`` is the leave-one-out log score of the classifier in nats, summed over
+        rows, with this family and the chosen families of other columns. ``chosen`` is True for the chosen family.
 
     Examples
     --------

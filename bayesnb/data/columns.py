@@ -248,7 +248,7 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 
 
 def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str, str | Message]:
-    """The text that keeps a column from being read as numbers, and advice on it."""
+    """The text that keeps a column from being read as numbers, and advice on this text."""
     cells = [amounts.measured(text) for text in texts]
     words = [text for text, cell in zip(texts, cells, strict=True) if cell is None or cell.bound]
     units = Counter(cell.unit for cell in cells if cell is not None and cell.unit)

@@ -46,7 +46,7 @@ SHOWN = {
 
 @dataclass(frozen=True)
 class Origin:
-    """Why a column has its family: it was specified, scored best, or is the default of the column's type."""
+    """The reason for a column's family: specified by the user, best score, or default of the column's type."""
 
     # "specified": the user named the family; "rows": the family scored best on the rows; "gaps": the column flags the
     # missing cells of another column; otherwise the type of the values that decided ("nothing" if there are none).

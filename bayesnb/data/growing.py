@@ -166,7 +166,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two text features the words of both; ``ValueError`` if their words differ and are fixed."""
+    """Give two text features their joint vocabulary; ``ValueError`` if the vocabularies differ and are fixed."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

@@ -288,7 +288,7 @@ def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
-    """Whether one Multinomial predicts the class as well as the default families."""
+    """Whether a Multinomial of all columns predicts the class as well as the default families."""
     x, known = _labelled(x, labels)
     table = Table.of(x)
     if known is None:
@@ -300,7 +300,7 @@ def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
 
 
 def better_rounded(held: pd.Series, labels: pd.Series | None) -> float | None:
-    """The rounding unit of the numbers if ``Rounded`` predicts the class better than ``Gaussian``, or ``None``."""
+    """The rounding unit if ``Rounded`` predicts the class better than ``Gaussian``; otherwise ``None``."""
     held, known = _labelled(held, labels)
     x = held.to_numpy(float)
     if known is None or not (unit := float(f"{rounding(x)[0]:.9g}")):

@@ -692,8 +692,8 @@ MOST_OPTIONS = 64
 class Choices(Reading):
     """A column whose cells list options, such as "email; phone", read as one column of 0 and 1 per option.
 
-    ``Choices`` is the default if the options recur, their number varies, and ``;``, ``|``, ``,`` or a line break
-    separates them. The feature columns are called "COLUMN=OPTION".
+    ``Choices`` is the default if ``;``, ``|``, ``,`` or a line break separates options that recur in other cells, and
+    the number of options per cell varies. The feature columns are called "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -860,7 +860,7 @@ def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _means(slip: str, level: str, rare: bool) -> bool:
-    """Whether ``slip`` lacks a final s or one of two equal letters of ``level``, or is rare with one wrong letter."""
+    """Whether ``slip`` is ``level`` without a final s or one of two equal letters, or (if ``rare``) with one error."""
     doubled = any(level[:k] + level[k + 1 :] == slip for k in range(1, len(level)) if level[k] == level[k - 1])
     return level == f"{slip}s" or doubled or (rare and len(slip) >= 5 and _one_slip(slip, level))
 
@@ -1008,7 +1008,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The reading that fits all but one to three texts, and these texts; ``None`` unless exactly one reading does."""
+    """The reading that fits all texts except one to three, and these texts; ``None`` unless one reading does."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]

@@ -146,8 +146,8 @@ class TrainingRows:
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """Take labels and weights that may be columns of ``X``; return them, and ``X`` without these columns.
 
-    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If the index of
-    values has another order than the index of ``X``, a warning says that they are used by position.
+    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If values have
+    the index of ``X`` in another order, a warning says that values are used by position.
     """
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]

@@ -128,7 +128,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
 
 
 def warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that are read as missing because of ``marks``, the values of ``--na``."""
+    """Warn of numbers that count as missing because of ``--na``, whose values are ``marks``."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -346,7 +346,7 @@ FEWEST_LEVELS = 20
 
 
 class ManyClassesWarning(TableRemark):
-    """``y`` has too many distinct values for class labels; it may hold numbers or identifiers.
+    """``y`` has too many distinct values for class labels, and may hold numbers or identifiers.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
 

@@ -500,7 +500,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that forests may connect: all columns or, of many, the most dependent by log Bayes factor."""
+    """The columns that forests may connect: all or, if too many, the columns with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = grid.searched()

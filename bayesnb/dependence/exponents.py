@@ -135,10 +135,10 @@ class Layout:
 
 
 class Relative(Layout):
-    """The layout for two classes, if only covariates with the same value for both classes have deviations d_0 and d_1.
+    """The layout for two classes, if all covariates with deviations d_0 and d_1 have equal values in both classes.
 
-    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The likelihood does not
-    depend on (d_1 + d_0) / √2, so it is left out.
+    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The parameter (d_1 + d_0)
+    / √2 is left out, because the likelihood does not depend on this sum.
     """
 
     @property

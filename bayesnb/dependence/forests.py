@@ -164,7 +164,7 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Lower and upper bounds on ``log_gain`` as it would be if missing cells were summed out exactly.
+        """Lower and upper bounds on the exact ``log_gain``, in which missing cells are summed out.
 
         All learned rows must have weight 1. The derivation is in ``docs/theory/forests.md``.
         """
@@ -233,7 +233,7 @@ class Forests:
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
-        ``counted``, (row, column), tells which cells of the row are in the counts. If ``changes`` is true, return
+        ``counted``, (row, column), is true for the cells that are in the counts. If ``changes`` is true, return
         instead how much the row changes the log edge weights.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
@@ -400,7 +400,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Total weight of the learned rows that equal a row in columns u and v, and of those that equal it in column u.
+        """Weights of learned rows: of the rows that equal a row in columns u and v, and of the rows that equal it in u.
 
         Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """

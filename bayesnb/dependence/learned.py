@@ -69,7 +69,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with leave-one-out terms. All averaged models use them.
+        """The rows from which the exponents were learned, with leave-one-out terms. All averaged models use these rows.
 
         Raises
         ------

@@ -95,9 +95,9 @@ def laplace(
 ) -> Laplace:  # fmt: skip
     """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
 
-    Newton's method stops when the log posterior is at most about ``enough`` / 2 nats below its maximum. It also stops
-    if the log evidence is very unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the start, if
-    known.
+    Newton's method stops when the log posterior is at most about ``enough`` / 2 nats below its maximum. The method
+    also stops if the log evidence is very unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the
+    start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -419,7 +419,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the class frequencies' weight in a model average, (draw, 1, 1), given ``rows`` rows."""
+        """Draws of the weight of the class frequencies in a model average, (draw, 1, 1), given ``rows`` rows."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 

@@ -227,7 +227,7 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 
 
 def relative(found: Array, axis: int = 1) -> Array:
-    """Each term minus the log of the mean of exp(term) over classes, so units of columns do not matter."""
+    """Subtract from each term the log of the mean of exp(term) over classes, so that units of columns do not matter."""
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
     return found - (top + np.log(np.exp(found - top).mean(axis, keepdims=True)))

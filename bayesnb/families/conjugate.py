@@ -56,11 +56,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The increments d of the prior's parameters, and ln h, for a statistic, (class[, column])."""
+        """For a statistic, the increments d of the prior's parameters, and ln h, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The increments d of the prior's parameters, and ln h, for each cell, (row, class, column[, level])."""
+        """For each cell, the increments d of the prior's parameters, and ln h, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """The posterior that predicts each cell, and the result of :meth:`said`."""

@@ -51,7 +51,7 @@ class Dyadic:
     ) -> Dyadic:
         """Make intervals from ``x`` (row,), the values of one column with NaN for missing cells.
 
-        If two cuts are equally good, the cut nearer to the ``head`` of the column (its low or high end) is used. By
+        If two cuts are equally good, the cut nearer to ``head`` (the "low" or "high" end of the column) is used. By
         default, ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise "high".
         """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)

@@ -356,7 +356,7 @@ def log_ratios(counts: Array, base: Array, strength: float, less: float, found: 
     """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
 
     ``counts`` (class, partition, node) and ``base`` (partition, node) hold the weights of the rows that stop in each
-    node. ``less`` is subtracted from the counts of a class; the result is 0 where fewer rows are counted.
+    node. ``less`` is subtracted from the counts of a class; the result is 0 for counts below ``less``.
     """
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)

@@ -27,7 +27,7 @@ def reliability_weights(weight: Any) -> Array:
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, or all are 0.
+        If a weight is negative or not finite, or if all weights are 0.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from bayesnb.numerics import Array
 
 
 class ModelChangedError(ValueError):
-    """A model file was changed by someone else after it was read; nothing was written.
+    """Someone else changed a model file after the file was read; nothing was written.
 
     Examples
     --------

@@ -60,10 +60,11 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """The marginal likelihood of a tree whose nodes stop or split, and the posterior probabilities of both.
+    """The marginal likelihood of a tree whose nodes stop or split, and the posterior probabilities of stop and split.
 
-    ``near`` is the log evidence (..., node) of each node if it stops, and ``own`` if it splits. Both may also contain
-    first and second derivatives. The nodes are either a whole tree, or a path with one node per depth.
+    ``near`` is the log evidence (..., node) of each node if it stops, and ``own`` if it splits. ``near`` and ``own``
+    may also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per
+    depth.
 
     Returns
     -------

@@ -221,8 +221,8 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """The unit information prior with three factors, which maximize the evidence times a hyperprior.
 
-        One factor multiplies κ, one multiplies both a and b, and one multiplies only b. All columns of a feature share
-        the factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
+        The first factor multiplies κ, the second multiplies a and b, and the third multiplies only b. All columns of a
+        feature share the factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 

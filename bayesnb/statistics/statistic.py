@@ -20,7 +20,7 @@ type Column = Any
 
 
 class LocatedError(RefusedError):
-    """An error about parameters or counts; ``where`` is the first position (class, column[, level]) concerned."""
+    """An error about parameters or counts; ``where`` is the first affected position (class, column[, level])."""
 
     def __init__(self, message: str | Message, where: tuple[int, ...] = ()) -> None:
         super().__init__(message)
@@ -194,7 +194,7 @@ class Statistic(ABC):
     arrays = arrays_of
 
     def contradiction(self) -> str:
-        """The reason why no data can have produced this statistic; "" if it is possible."""
+        """The reason why no data can have produced this statistic; "" if the statistic is possible."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:

@@ -157,7 +157,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class EmptySummary:
-    """The summary of a part without rows to learn."""
+    """The summary of a part without rows to learn from."""
 
     rows: int
     blank: int

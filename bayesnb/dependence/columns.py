@@ -172,7 +172,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The names of the grid's columns, selected from ``called``, the names of all terms."""
+        """Select the names of the grid's columns from ``called``, the names of all terms."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -363,7 +363,7 @@ class Cells:
 
     @property
     def shaped(self) -> Array:
-        """The columns with a shape term, as positions in the grid."""
+        """The positions, in the grid, of the columns with a shape term (a Pólya tree)."""
         return np.flatnonzero(self.grid.real & self.shapes)
 
     @property

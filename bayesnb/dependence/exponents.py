@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def relative(self) -> Layout:
-        """The layout for optimization: :class:`Relative` if possible, otherwise this layout."""
+        """The parameter layout for optimization: :class:`Relative` if possible, otherwise this layout."""
         possible = self.classes == 2 and len(self.own) == self.width - self.terms
         return Relative(self.terms, 2, self.own, self.cells, self.numbers) if possible else self
 

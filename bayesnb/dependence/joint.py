@@ -86,7 +86,7 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The term of each row of ``x``, (row, class).
+        """The value of this term for each row of ``x``, (row, class).
 
         If the labels ``left`` are given, the term of a row's own class is computed without this row.
         """

@@ -169,7 +169,7 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
+        """The value of this term for each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
         If labels ``left`` of learned rows are given, return leave-one-out terms.
         """

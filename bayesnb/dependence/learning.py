@@ -125,7 +125,7 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """For each member of a model average, the posterior of the exponents. Without averaging, there is one member.
+        """For each model of a model average, the posterior of the exponents. Without averaging, one model is learned.
 
         The optimization starts from ``before``, the terms and members of a fit to more rows.
         """
@@ -223,7 +223,7 @@ class _Learning:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Held-out rows: labels, positions, folds, and log p(c | x) under each member, (row, class)."""
+    """Held-out rows: labels, positions, folds, and log p(c | x) under each averaged model, (row, class)."""
 
     log_p: dict[str, Array]
     labels: Labels
@@ -271,7 +271,7 @@ def stacked(
 ) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    ``weight``, (average, row), holds the row weights of each of several model averages. The weights of the members are
+    ``weight``, (average, row), holds the row weights of each of several model averages. The weights of the models are
     the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power
     corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010). The log
     power has the prior Normal(0, 0.3).
@@ -299,14 +299,14 @@ def stacked(
 
 
 def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
-    """The log of the weighted mean of the members' probabilities."""
+    """The log of the weighted mean of the averaged models' class probabilities."""
     return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 
 def weights(likely: Array, prior: Array, weight: Array) -> Array:
-    """Estimate the weights of the members, (average, member), by EM with a Dirichlet prior.
+    """Estimate the weights of averaged models, (average, model), by EM with a Dirichlet prior.
 
-    ``likely``, (member, row), holds the probability of each label, relative to the best member. ``weight``, (average,
+    ``likely``, (model, row), holds the probability of each label, relative to the best model. ``weight``, (average,
     row), holds the row weights of each average.
     """
     total = prior.sum() + weight.sum(1, keepdims=True)
@@ -318,10 +318,10 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average two sets of weights: ``pi``, (average, member), and all weight on naive Bayes.
+    """Average two sets of weights of models: ``pi``, (average, model), and all weight on naive Bayes.
 
-    Each set has prior probability 1/2. The posterior probabilities follow from the label probabilities ``likely``,
-    (member, row), with the weights ``of_rest``, (row, average, member), which are from folds without the row
+    Each set has prior probability 1/2. The posterior probabilities of the sets follow from the label probabilities
+    ``likely``, (model, row), under the weights ``of_rest``, (row, average, model), from folds without the row
     (pseudo-Bayesian model averaging: Yao et al. 2018). The weight of the class frequencies does not change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))

@@ -86,7 +86,7 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
+        """The value of this term for each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
 
         If labels ``left`` of learned rows are given, return leave-one-out terms.
         """

@@ -153,7 +153,7 @@ class CellTerm(ABC):
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
-        """The term of each pair of cells under each class, (class, cell, cell).
+        """The value of this term for each pair of cells, (class, cell, cell).
 
         ``less`` is subtracted from each count; terms of counts below ``less`` are invalid.
         """

@@ -159,7 +159,7 @@ class PartitionTerm:
         return [*self._divided()]
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of each row, (row, class). ``places`` (row, partition) holds the nodes in which the rows stop.
+        """The value of this term for each row, (row, class). ``places`` (row, partition) holds the rows' nodes.
 
         If the labels ``left`` are given, the term of a row's own class is computed without this row.
         """

@@ -30,7 +30,7 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def rounded_once(a: float, b: float, c: float) -> float:
-    """a b + c, rounded only once (a fused multiply-add), in compiled loops."""
+    """Compute a b + c with a single rounding (a fused multiply-add), in compiled loops."""
     raise NotImplementedError
 
 

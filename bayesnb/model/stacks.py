@@ -124,7 +124,7 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each stack, yield the names of its features and ``ask(family, *known, *given)``.
+    """For each group of features, yield the names of the features and ``ask(family, *known, *given)``.
 
     The arguments of ``ask`` are joined by column. ``naming`` adds the feature's name to errors.
     """

@@ -477,7 +477,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """The lower limit of ``t``, below which ``along`` is undefined."""
+        """The limit of ``t`` below which ``along`` is undefined."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:

@@ -48,7 +48,7 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
 
 @dataclass(frozen=True)
 class Sampler:
-    """Settings of NUTS for a sampled feature.
+    """Settings of NUTS for a feature without a closed-form posterior.
 
     Parameters
     ----------
@@ -93,14 +93,14 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pareto-smoothed importance weights of posterior draws, to leave out each cell.
+    """Pareto-smoothed importance weights of posterior draws, to leave out one table cell at a time.
 
-    ``weight`` (cell,) holds the row weight of each cell.
+    ``weight`` (cell,) holds the weight of each cell's row.
 
     Returns
     -------
     log_weight : array (draw, cell)
-        The weights of a cell sum to 1.
+        For each cell, the weights of all draws sum to 1.
     k : array (cell,)
         Shape of the Pareto distribution; weights with ``k`` above 0.7 are unreliable.
     """
@@ -201,7 +201,7 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest of ``cells`` values of r_hat, if all draws are independent."""
+    """The 0.99 quantile of the largest r_hat of ``cells`` parameters, if all draws are independent."""
     halves = 2 * chains
     # By Bonferroni's inequality, one parameter exceeds it with probability 0.01 / cells.
     # r_hat² is about 1 + v / σ² (Gelman and Rubin 1992), where v is the variance of the half-chain means. If all M

@@ -73,8 +73,8 @@ def em(
         The weight of each unlabelled row relative to a labelled row of weight 1.
     at : {"mode", "mean"}
         Whether each iteration uses the posterior mode or the posterior mean of the parameters. The mean exists under
-        every proper prior. With "mean", the objective is the log posterior density of log-odds, log rates, and (μ, 1/σ)
-        of a Normal.
+        every proper prior. With "mean", the objective is a density of transformed parameters: log-odds, log rates, and
+        (μ, 1/σ) of a Normal.
     starts : int
         The number of starts. All starts but the first use parameters drawn from the posterior given the labelled rows.
     tolerance : float
@@ -88,7 +88,7 @@ def em(
     ValueError
         If two classes cannot be distinguished: neither has a labelled row, and their priors are equal.
     BoundaryError
-        If ``at="mode"`` and a mode does not exist; the message names the cell.
+        If ``at="mode"`` and a posterior has no mode.
     ImproperError
         If the posterior given only the labelled rows is improper.
     """

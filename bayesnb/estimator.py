@@ -190,8 +190,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         family from the rows (:class:`bayesnb.BestFamily`). "missing" also uses whether a cell is missing
         (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Probabilities given by label, or in the order of
-        ``classes_``, are fixed.
+        Prior of the class probabilities, Dirichlet(1) by default. Given probabilities (by label, or in the order of
+        ``classes_``) stay fixed.
     estimate : {"predictive", "mean", "map", "mle"}
         How predictions use the parameters: averaged over their posterior ("predictive", full Bayes), or with one
         value plugged in: the posterior mean ("mean"), the posterior mode ("map"), or the maximum-likelihood estimate
@@ -200,26 +200,26 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
         How to read a fitted column that a new table lacks: as an error, or as missing. With a ``dependence``, missing
-        cells are evidence if gaps depended on the class; a prediction then warns.
+        cells may be informative about the class; a prediction then warns.
     columns : {"fixed", "grow"}
-        Whether later tables and merged models may have other columns. With "grow", cells of a column that a table lacks
-        are missing, and counts of a word that a table lacks are 0.
+        Whether later tables and merged models may have other columns. With "grow", a column that a table lacks is read
+        as missing, and a word that a table lacks as the count 0.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other given the class; by default, not at all. All but "forests" give each term
-        of naive Bayes an exponent, learned from the labels (:class:`bayesnb.Exponents`). "tempered" has one exponent
-        for all features, "weighted" one per feature, and "pairwise" also exponents for up to 150 pairs of columns.
-        "auto" averages several models, trees and a linear model, weighted by held-out rows. With at most 4,096 rows,
-        "auto" stores the cells of all rows; "auto-counts" stores only counts. "forests" averages over all forests
-        (graphs without cycles) of links between columns. See ``docs/how-to/dependent-features.md``.
+        How features may depend on each other given the class; by default, not at all. All settings except "forests"
+        raise each factor of naive Bayes to a power, an exponent learned from the labels (:class:`bayesnb.Exponents`).
+        "tempered" has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up
+        to 150 pairs of columns. "auto" averages several models, trees and a linear model, weighted by held-out rows.
+        With at most 4,096 rows, "auto" stores all rows; "auto-counts" stores only counts. "forests" averages over all
+        forests (graphs without cycles) of links between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of an additional class for everything without rows, such as a new species. By default, the numbers of
-        rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A model with
-        an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
+        The name of an additional class for everything that has no learned rows, such as a new species. By default, the
+        numbers of rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A
+        model with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
-        The exponents and their uncertainty, for every ``dependence`` but "forests".
+        The exponents and their uncertainty, for every ``dependence`` except "forests".
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : bayesnb.inference.classifier.Classifier
         Everything learned, as a frozen object.
@@ -290,7 +290,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
-            Class labels, or the name of their column of ``X``. Rows whose label is missing or ``unlabelled`` are
+            Class labels, or the name of their column of ``X``. Rows whose label is missing or equals ``unlabelled`` are
             learned by EM, in memory. Soft labels (only for tables in memory) are class probabilities or counts per row:
             a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
@@ -303,13 +303,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        EM plugs in the posterior mode if ``estimate`` is "mle" or "map", otherwise the posterior mean.
+        Each step of EM uses the posterior mode if ``estimate`` is "mle" or "map", otherwise the posterior mean.
 
-        A class without rows exists if it is named: by ``class_prior``, by a feature's prior {class: prior}, by
-        ``classes`` of :meth:`partial_fit`, or by labels of a categorical type.
+        The model also has a class without rows if the class is named by ``class_prior``, by a feature's prior {class:
+        prior}, by ``classes`` of :meth:`partial_fit`, or by the categorical type of the labels.
 
-        If a table is read in parts, the first part decides the cells of a ``PolyaTree``, the levels of an ``Ordinal``
-        without an order, and the families that "best" chooses. Otherwise, the result does not depend on the parts.
+        If a table is read in parts, the first part determines the intervals of a ``PolyaTree``, the levels of an
+        ``Ordinal`` without an order, and the families that "best" chooses. Nothing else depends on how the table is cut
+        into parts.
 
         Examples
         --------
@@ -420,7 +421,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
 
-        If the ``dependence`` has changed, its counts come from ``X``.
+        If ``dependence`` was changed after the fit, ``X`` also provides the counts for the new ``dependence``.
 
         Raises
         ------
@@ -470,15 +471,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -------
         DataTree
             The group ``prior`` holds the parameters, named as in :meth:`sample_posterior`. The group
-            ``prior_predictive`` holds the class ``y`` and the cells ``x_…`` of each row. Classes and levels are integer
-            codes. If X and y are given, the group ``observed_data`` holds them.
+            ``prior_predictive`` holds the class ``y`` and the columns ``x_…`` of each row. Classes and levels are
+            integer codes. The group ``observed_data`` holds X and y, if both are given.
 
         Raises
         ------
         ImproperError
             If a prior is improper.
         ValueError
-            If a prior must be scaled, or levels are unknown, and ``X`` is missing.
+            If ``X`` is missing, but needed to scale a prior or to find the levels of a column.
 
         Examples
         --------
@@ -581,7 +582,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an error that names the counterpart of another library's attribute."""
+            """Raise an error; for an attribute of another library's classifiers, suggest the equivalent attribute."""
             cure = THEIRS.get(name)
             if cure is None and (asked := QUESTIONS.get(name)):
                 cure = f"bayesnb.{asked.module}.{name}(clf, ...)"
@@ -622,23 +623,23 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
         """Write the model to a safetensors file, and return its content hash.
 
-        The file holds sums over the rows. If at most 4,096 rows were learned, ``dependence="auto"`` and
-        ``Exponents(kernel=True)`` also store the cells and the class of each row, so the file of a table of people is
-        not anonymous; "auto-counts" stores no cells. Writing is atomic.
+        The file holds sums over the rows. With ``dependence="auto"`` or ``Exponents(kernel=True)``, and at most 4,096
+        rows, the file also holds every row and its class, so a file about people is not anonymous. "auto-counts" stores
+        no rows. Writing is atomic.
 
         Parameters
         ----------
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            Write only if no one else has changed ``path`` since this estimator was loaded or saved there; otherwise
-            raise :class:`bayesnb.errors.ModelChangedError`.
+            Raise :class:`bayesnb.errors.ModelChangedError` if the file has changed since this estimator was loaded from
+            it or saved to it.
 
         Raises
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
-            ``estimate``, ``class_prior`` or ``unknown`` was set after the fit, but predictions do not use the new
+            ``estimate``, ``class_prior`` or ``unknown`` was changed after the fit, and predictions still use the old
             value.
         OSError
             If the folder does not exist or cannot be written.
@@ -700,7 +701,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
-    """Return the model with the draws in ``tree`` as its posterior, for example after an edit of ``to_pymc()``.
+    """Return the model with the draws in ``tree`` as its posterior, such as draws from an edited ``to_pymc()`` model.
 
     Parameters
     ----------

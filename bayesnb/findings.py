@@ -150,14 +150,14 @@ class Findings:
 
     @property
     def features(self) -> dict[Any, Any]:
-        """The recommended families and readings by column, for :class:`bayesnb.BayesianNB`."""
+        """The recommended family, or way to read, of each column, for :class:`bayesnb.BayesianNB`."""
         return {column: parsed(word) for column, word in advised(self.remarks, self.drop, {}).items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing.
 
-        Other cells stay as they are. The readings in ``features`` join spellings during the fit. Typing errors and
-        numbers in another unit are not corrected.
+        Other cells stay as they are. Spellings of one level are joined only during the fit, if ``features`` is used.
+        Typing errors and numbers in another unit are not corrected.
         """
         table = Table.of(X)
         frame = _frame_of(table)
@@ -256,7 +256,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Report what deserves attention in the columns of a table before a model is fitted, and what to do.
 
     Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
-    skewed amounts, counts, and columns that by themselves, or by their gaps, predict the class of nearly every row.
+    skewed amounts, counts, and columns whose values or missing values alone predict the class of nearly every row.
     Findings also include differences and ratios of two columns that help to predict the class. At most 50,000 randomly
     chosen rows are examined.
 
@@ -269,9 +269,9 @@ def inspect(X: Any, y: Any = None) -> Findings:
     Returns
     -------
     Findings
-        ``table`` has one row per finding. ``features`` holds the recommended families and readings. ``drop`` lists the
-        columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced by missing cells;
-        it corrects no typing errors and no units.
+        ``table`` has one row per finding. ``features`` holds the recommended family, or way to read, of each column.
+        ``drop`` lists the columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced
+        by missing cells; it corrects no typing errors and no units.
 
     Raises
     ------
@@ -454,7 +454,7 @@ def _read(
 
 
 def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark]:
-    """Numbers below every lower bound of their column, such as 0.02 beside "<5", or above every upper bound."""
+    """Numbers below all bounds of their column (0.02 in a column with "<5"), or above all upper bounds (">100")."""
     measured = [amounts.measured(kind) for kind in kinds.dropna().unique()]
     for signs, where in (("<≤", "below"), (">≥", "above")):
         values = [next(iter(each.values.values())) for each in measured if each and each.bound and each.bound in signs]
@@ -701,9 +701,9 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """At most 12 levels that may be steps, in order: consecutive numbers after one text (Q1 to Q5), or letters from A.
+    """The levels in order, if they may be steps: consecutive numbers after one text (Q1 to Q5), or letters from A.
 
-    Otherwise ``[]``. More levels are rather places or products than steps.
+    Otherwise ``[]``; also for more than 12 levels, which probably are places or products, not steps.
     """
     parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
     held, letters = [*parts], "".join(sorted(map(str, parts)))
@@ -799,7 +799,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
 
 
 def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:
-    """Whether zeros are far below all other numbers, of which none is negative."""
+    """Whether zeros are far below all other numbers, and no number is negative."""
     above = held[held > 0]
     apart = held.min() >= 0 and len(held) >= FEWEST_CELLS and above.nunique() >= 20
     return bool(apart and (least or len(above) < len(held)) and above.min() > max(least, 0.2 * above.quantile(0.99)))
@@ -896,7 +896,7 @@ def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark |
 
 
 def _apart(held: pd.Series) -> tuple[str, Array] | None:
-    """A sentence about cells far from all others, and the cells that may be typing errors (none: another unit)."""
+    """A sentence about numbers far from all others, and those that may be typing errors (empty for another unit)."""
     # Another unit multiplies numbers that are not negative, so their logs are compared, without zeros.
     # Of about 30,500 columns of 3,620 public tables, 52 have up to four such cells, and most of these are errors. Of
     # 12,700 columns, 7 have more; at least 3 of these columns hold errors.
@@ -928,7 +928,7 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
 
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
-    """Split off the highest of sorted numbers, at most eight, if no tail of the other numbers reaches them."""
+    """Split sorted numbers into usual numbers and at most eight that are too high even for a heavy-tailed column."""
     if x[0] >= 0:
         # A heavy lower tail may have a counterpart.
         middle, most = np.median(x), min(max(len(x) // 100, 4), 8)
@@ -960,7 +960,7 @@ RARE = 2e-4
 
 
 def _without_group(x: Array) -> tuple[Array, Array]:
-    """Split off one end of sorted numbers, five to a fifth of them, if only the gap beside it makes a column skewed."""
+    """Split sorted numbers into usual numbers and a distant group at one end, if only this group makes them skewed."""
     skew, most = pd.Series(x).skew(), len(x) // 5
     for place in (x, np.log(x)) if x[0] > 0 else (x,) if x[0] == 0 else ():
         gaps = np.diff(place)
@@ -1060,7 +1060,7 @@ def _correlations(x: pd.DataFrame) -> Array:
 
 
 def _errors(x: Array, y: Array) -> int:
-    """Number of rows, at most 1 % and one, without which y is nearly a linear function of x; 0 if it is not."""
+    """Number of rows (at most 1 % plus one) without which y is nearly linear in x; 0 if y is not."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0
@@ -1100,7 +1100,7 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def copies_in(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Rows that repeat an earlier row, if they are too many for chance."""
+    """A remark about rows that repeat an earlier row, if there are more than chance explains."""
     # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
     # values of at least one column must be different.
     if not (copies := int((again := frame.duplicated()).sum())):

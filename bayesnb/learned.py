@@ -73,7 +73,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def spelled_as(self, other: Learned) -> Learned:
-        """Give levels in several spellings the spelling that ``other`` gives them, too."""
+        """For levels with several spellings, use the spelling in ``other``."""
         schema, statistics = respelled(self.schema, self.statistics, other.schema)
         return replace(self, schema=schema, statistics=statistics)
 
@@ -109,14 +109,14 @@ def schema_of(settings: EstimatorParameters, before: Classifier) -> Schema:
 
 
 def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStatistics:
-    """The counts for the dependence."""
+    """The counts that the dependence uses, such as rows per pair of levels."""
     if held.dependence is None or settings.dependence is None:
         return nothing(len(held.classes))
     return held.dependence.statistics
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether the dependences of two classifiers count the same cells; also true if that of ``one`` counts none."""
+    """Whether two classifiers count the same pairs and intervals; also True if ``one`` has no such counts."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

@@ -172,7 +172,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the rows, or a summary of a streamed table if no dependence counts cells."""
+    """Yield the rows; for a streamed table, yield its sums instead, unless the dependence needs counts per cell."""
     schema = schema_of(settings, before)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -225,7 +225,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge two classifiers.
 
-    If the dependences of the classifiers count different cells, raise an error, or ``keep`` the counts of ``before``.
+    If the classifiers count different pairs or intervals for their dependence, raise an error, or ``keep`` the counts
+    of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=schema_of(settings, before)).spelled_as(theirs), theirs.spelled_as(mine)

@@ -73,7 +73,7 @@ def stirling(z: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], without the largest terms."""
+    """ln Γ(b) - ln Γ(a) minus its largest terms, (b ln b - b) - (a ln a - a), without cancellation."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 
@@ -92,7 +92,7 @@ def log_peak(k: Array) -> Array:
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """Half the deviance of a count k with mean m, k ln(k/m) - (k - m); ``gap`` is an accurate k - m."""
+    """Half the Poisson deviance of a count k with mean m: k ln(k/m) - (k - m); ``gap`` is an exact k - m."""
     with np.errstate(all="ignore"):
         v = gap / (k + m)
         # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.

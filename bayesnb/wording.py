@@ -250,7 +250,7 @@ class RefusedError(ValueError):
 
 
 def moved(error: RefusedError, row: int | None) -> RefusedError:
-    """The same error about another row; ``None`` if the row is not known."""
+    """A copy of the error about another ``row``, or about no row if ``row`` is None."""
 
     def said_of(said: Any) -> Any:
         if not isinstance(said, Message):
@@ -351,7 +351,7 @@ def require_whole(least: int, **values: Any) -> None:
 
 
 def shown_value(value: Any) -> str:
-    """A value in a message; of a table or another long value, only its type."""
+    """A value as shown in a message; a table or another long value is shown by its type."""
     text = repr(value)
     return text if len(text) <= 60 and text.isprintable() else f"a value of type {type(value).__name__}"
 
@@ -401,6 +401,6 @@ def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
 
 
 def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
-    """A suggested spelling, and the choices."""
+    """A did-you-mean hint, followed by all choices."""
     hint = meant(asked, choices)
     return f"{hint} The {said}" if hint else f"; the {said}"

@@ -33,9 +33,9 @@ def explain(
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`; a model is fitted to DATA first. With a model file MODEL instead of DATA, the row
-    comes from the table NEW or from --set. With both --row and --set, --set changes values of the row. The entries sum
-    to the log-odds. Without a dependence, missing values add nothing. For each missing value, the output shows the
-    expected information about the class.
+    comes from the table NEW or from --set. With both --row and --set, --set changes values of the row. The prior and
+    all contributions sum to the log-odds. With --dependence none, missing values contribute nothing. The output also
+    shows how informative about the class each missing value would be, if observed.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text

@@ -120,10 +120,10 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    Without a dependence, the result is as if the model had learned all rows from the start. The exponents, cells and
-    model weights of a dependence stay unchanged. The old file stays until the new file is complete. If another process
-    changes the file meanwhile, the rows are added to the changed model. Rows from stdin cannot be read again, so they
-    are refused then, and nothing is written.
+    With --dependence none, the result is as if the model had learned all rows from the start. Otherwise, the exponents,
+    intervals and model weights of the dependence stay unchanged. The old file stays until the new file is complete. If
+    another process changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin,
+    the command instead fails without writing, because they cannot be read again.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -132,8 +132,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    Without a dependence, the result is as if the model had never learned the rows. The exponents, cells and model
-    weights of a dependence stay unchanged, although the removed rows influenced them.
+    With --dependence none, the result is as if the model had never learned the rows. Otherwise, the removed rows still
+    influence the exponents, intervals and model weights of the dependence.
     """
     return _changed("without_rows", model, rows, **given)
 
@@ -187,8 +187,8 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    The merged model keeps the dependence and the exponents of the first model. Counts of a dependence, for example per
-    pair of levels, are added if the first model counts the same cells.
+    The merged model keeps the dependence and the exponents of the first model. Counts of the dependence, such as rows
+    per pair of levels, are added if both models count the same pairs and intervals.
     """
     from pathlib import Path
 

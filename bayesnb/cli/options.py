@@ -298,11 +298,11 @@ def command(
     arguments : str
         The arguments as in the help. An argument in brackets, such as ``[NEW]``, is optional.
     asks : str
-        Functions, such as "module:function", that define further options.
+        Functions, such as "module:function", whose parameters become further options.
     epilog : str, optional
         Text below the options; by default about the last argument.
     names : iterable of str
-        The options of a function with a ``**`` parameter.
+        Names of the options if the function takes ``**`` arguments.
     variants : {parameter: key}
         Keys of ``OPTIONS`` that differ from the name of the parameter.
     """

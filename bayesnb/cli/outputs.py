@@ -1,4 +1,4 @@
-"""Output files. No input is overwritten, and without ``--force`` no file that the same command cannot write."""
+"""Output files. Without ``--force``, a command overwrites only its own kind of file, and never one of its inputs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def require_output(
 ) -> None:
     """Raise ``click.BadParameter`` for an unsuitable output.
 
-    ``is_own`` recognizes files that may be replaced, and ``None`` recognizes none; ``force`` replaces any file that is
-    not an input.
+    Files for which ``is_own`` returns True may be replaced. With ``force``, any file except an input may be replaced.
     """
     if output is None or output == "-":
         return

@@ -73,7 +73,7 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table, the fitted model, the findings about columns, and the result of ``check``."""
+    """A table, the fitted model, the findings about columns, and the result of the check before the fit."""
 
     name: str
     X: pd.DataFrame
@@ -224,7 +224,7 @@ def row_for_model(
 
 
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
-    """Warn of numbers far from those that were learned."""
+    """Warn of numbers that are far from all learned numbers."""
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import far_numbers, said_of_far
 
@@ -367,7 +367,7 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of the rows, with each column of ``X`` that occurs in a row."""
+    """A table of the rows, with the columns of ``X`` that occur in at least one row."""
     import pandas as pd
 
     # A missing cell of a column with a ``missing:`` family is evidence. A column that no row names is not.

@@ -39,10 +39,10 @@ class Settings:
         several models with weights from held-out rows: "none", "weighted", "pairwise" (with terms of near rows and
         random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows out, so that
         the model file holds counts but no rows. "forests" averages over all forests (graphs without cycles) of links
-        between columns. The default is "auto", or "none" with ``--columns grow``, ``--unknown`` or a plug-in
-        ``--estimate``.
+        between columns. The default dependence is "auto"; with ``--columns grow``, ``--unknown`` or an ``--estimate``
+        other than "predictive", it is "none".
     unknown : str, optional
-        Name of one more class, for all classes without rows, optionally with its probability (LABEL=P). Models with
+        Name of an additional class for everything without rows, optionally with its probability (LABEL=P). Models with
         ``unknown`` have no ``dependence``.
 
     Notes
@@ -119,7 +119,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator, except ``dependence`` and what ``--m`` sets. Class labels are text."""
+        """The estimator's parameters, without ``dependence`` and the priors of ``--m``. Class labels are text."""
         found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 

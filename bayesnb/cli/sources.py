@@ -182,7 +182,7 @@ def opened_for(
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
     """Open an embedded data set or a file. A name is a path if it exists, or if it contains a dot or a slash.
 
-    Columns named in ``settings`` must exist. ``names`` identify the header.
+    Columns named in ``settings`` must exist. A first line that contains one of ``names`` is the header.
     """
     from bayesnb.data.readers import Source
 

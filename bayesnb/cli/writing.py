@@ -118,8 +118,8 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
     """Draw new rows from a model.
 
-    The class is drawn first, unless --label is given, and then the columns. Given the class, the columns are
-    independent, even if the model has a dependence.
+    The class is drawn first, unless --label is given, and then the columns. Given the class, the columns are drawn
+    independently, even if the model was fitted with --dependence.
     """
     from bayesnb import draws
 
@@ -142,9 +142,9 @@ def split(
     """Split a table into rows to learn from and rows to score.
 
     The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test. The
-    drawn rows do not depend on the order of the rows. Equal rows may go to both files; a warning counts such rows if
-    they are too many for chance. Rows without a class are left out. CSV files, Excel files and embedded data sets
-    become CSV in UTF-8, with unchanged cells; other tables become Parquet.
+    split does not depend on the order of the rows. Identical rows may go to both files; a warning gives their number if
+    it is too large for chance. Rows without a class are left out. CSV files, Excel files and embedded data sets become
+    CSV in UTF-8, with unchanged cells; other tables become Parquet.
     """
     from bayesnb.data import writers
 
@@ -199,7 +199,7 @@ def _warn_of_copies(frame: pd.DataFrame, labels: pd.Series, drawn: np.ndarray, p
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """Mask of the rows with the smallest content hashes, the fraction ``share`` of each class."""
+    """Boolean mask that selects, in each class, the fraction ``share`` of rows with the smallest content hashes."""
     import numpy as np
     import pandas as pd
 

@@ -69,7 +69,7 @@ class Comparison:
         """The best model that is clearly better than the default, or the default.
 
         A clearly better model has a log loss that is smaller by more than two standard errors, and by at least 0.0005
-        nats per row. No plug-in with infinite regret is recommended, except the default.
+        nats per row. A plug-in estimate with infinite regret is recommended only if it is the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:
@@ -112,7 +112,7 @@ class Comparison:
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
     def regrets(self, names: Sequence[Any]) -> list[Message]:
-        """Sentences about several plug-ins: one for all, unless one of them finds a held-out class impossible."""
+        """One sentence for all plug-ins, or one per plug-in if a plug-in gives a held-out class probability 0."""
         worst = [float(self.table.loc[name, "regret"]) for name in names]
         never = {self.never(name) for name in names}
         if len(names) > 1 and len(never) == 1 and never != {0}:
@@ -328,7 +328,7 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
 
 
 def minus(a: Any, b: Any) -> Array:
-    """a - b; 0 for equal infinities."""
+    """The difference a - b, with 0 for equal infinities."""
     return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
 
 

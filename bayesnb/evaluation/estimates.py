@@ -60,7 +60,7 @@ def compare_estimates(
         If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored rows. With up to 600
         rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn their model weights.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. Unscored rows are learned, too.
+        Score at most this number of rows, drawn at random. Models are fitted to the unscored rows, too.
     random_state : int
         Seed of the random draw of rows.
 
@@ -176,7 +176,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x) from the fit of an averaged model. Other models, and many rows, give None."""
+    """Held-out log p(c | x), computed while fitting an averaged model; None for other models or large tables."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

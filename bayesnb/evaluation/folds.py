@@ -247,7 +247,7 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """Each row's fold, (row,). Every fold has the same share of each class."""
+    """Each row's fold, (row,). Each class has nearly the same share in every fold."""
     # Rows are assigned to folds by a hash of their cells. Data that BayesianNB cannot read, such as images, are
     # assigned by position.
     size = np.bincount(codes)

@@ -41,7 +41,7 @@ class World:
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        Invertible transformation of rows before methods see the rows, such as a repetition of columns.
+        Invertible transformation of the rows that methods learn from and predict, such as repeating columns.
     true : bool
         Whether naive Bayes is correct for the transformed rows.
     """
@@ -78,7 +78,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(1 | row, θ) from a BayesianNB with ``parameters``."""
+    """A method that draws p(class 1 | row, θ) from a BayesianNB with ``parameters``."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)

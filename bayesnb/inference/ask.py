@@ -69,7 +69,7 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The joint distribution of a cell and the class: values, probabilities (value, class), omitted probability.
+    """Joint distribution of a missing cell and the class; return values, p(value, class) and the omitted probability.
 
     ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is the log probability of
     the other cells.
@@ -199,8 +199,8 @@ def ask_next(
     DataFrame (column, ...)
         ``information`` is the expected decrease in the entropy of the class, in nats. Outliers and wrong families can
         make ``information`` far too large. To measure the gain of each column on the learned rows, use
-        ``column_gains(clf, X, y)``. A column that is read as several feature columns has one line. A ``Bounded`` column
-        may be observed as a bound, and a ``Missing`` column as missing.
+        ``column_gains(clf, X, y)``. A column that becomes several feature columns, such as a date, has one line. The
+        observed value may be a bound (``Bounded``) or may turn out to be missing (``Missing``).
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above
@@ -289,7 +289,7 @@ def ask_next(
 def _joint_of_column(
     classifier: Classifier, data: Data, column: Any, parts: list[tuple[Any, int]], before: Array
 ) -> tuple[Array, float]:
-    """The joint distribution of a column of the table and the class, (value, class), and the omitted probability.
+    """Joint distribution of a table column and the class, (value, class), and the probability omitted from it.
 
     ``parts`` are the feature columns (feature, position) that are made from the cell. If the model has a feature for
     missing cells, "missing" is an additional last value.
@@ -320,7 +320,7 @@ def _joint_of_column(
 
 
 def _together(joints: list[Array]) -> Array:
-    """Join variables that are independent given the class, each given as (value, class).
+    """Joint distribution with the class, (value, class), of several variables that are independent given the class.
 
     If all variables together have more than ``MOST_TOGETHER`` values, the last variables are left out.
     """
@@ -401,8 +401,8 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     X : table
         Rows without a label.
     n : int
-        Number of rows to choose. Each chosen row is learned, weighted by its class probabilities, before the next
-        choice (Desautels et al. 2014).
+        Number of rows to choose. Before the next choice, each chosen row is learned with its predicted class
+        probabilities as a soft label (Desautels et al. 2014).
     draws : int
         Number of draws of the parameters.
 
@@ -416,7 +416,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     Raises
     ------
     ValueError
-        If ``n`` is not between 1 and the number of rows, or if ``n`` is above 1 and a feature is sampled.
+        If ``n`` is not between 1 and the number of rows, or if ``n`` is above 1 and a feature is sampled by MCMC.
 
     References
     ----------

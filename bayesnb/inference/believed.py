@@ -87,7 +87,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """1 if the posterior is conditioned on data and row, 0 if only on data."""
+        """1 if the posterior is conditioned on data and row, 0 if it is conditioned on data alone."""
         return int(self.given == "row")
 
     @property
@@ -127,7 +127,7 @@ class Believed:
     # At the estimate
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row) by the chosen estimate, (row, class)."""
+        """log p(class, row) under the chosen estimate, (row, class)."""
         # With exponents, log p(row) comes from naive Bayes, and log p(class | row) from the exponents.
         if self.plug_in is None:
             joint = self.posterior.log_predictive(data, n_rows)
@@ -163,7 +163,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log p(class, row) of learned rows, (row, class), and a ``LeftOut`` per sampled feature."""
+        """Leave-one-out log p(class, row) of learned rows, (row, class), and a ``LeftOut`` per MCMC-sampled feature."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -174,7 +174,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per sampled feature."""
+        """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per MCMC-sampled feature."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)
@@ -184,7 +184,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """The exponents of the columns, then the offset, (class, column + 1); ``None`` for naive Bayes."""
+        """Exponents of all columns and, last, the learned intercept, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.dependence.spec.forests:

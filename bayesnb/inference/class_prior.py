@@ -106,7 +106,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
 
 @question("another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
-    """Return the classifier with another class prior and the same learned rows.
+    """Replace the class prior of a classifier; everything learned about the columns stays.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. The exponents of a dependence stay fixed.
+        A fitted model that cannot learn further rows. Exponents learned for a ``dependence`` stay fixed.
 
     Examples
     --------

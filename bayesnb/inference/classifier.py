@@ -41,7 +41,7 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which may be shared by threads.
 
-    It holds sums over the learned rows; ``dependence="auto"`` also stores the cells of up to 4,096 rows.
+    A classifier holds sums over the learned rows; with ``dependence="auto"`` and at most 4,096 rows, also all rows.
 
     A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 
@@ -186,7 +186,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Like :meth:`log_left_out`, with a ``LeftOut`` per sampled feature; ``refit`` is as in ``loo``."""
+        """Like :meth:`log_left_out`, with a ``LeftOut`` per MCMC-sampled feature; ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -304,13 +304,13 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of the learned rows: ``.joint`` is log p(X, y), and ``.conditional`` is log p(X | y).
 
-        With a ``dependence``, the evidence is that of naive Bayes. To compare dependences, use ``evaluate`` with
+        Even with a ``dependence``, this is the evidence of naive Bayes. To compare dependences, use ``evaluate`` with
         ``cv=5``.
 
         Raises
         ------
         AttributeError
-            If a prior is improper, a feature is sampled, or some learned rows had no label.
+            If a prior is improper, a feature is sampled by MCMC, or some learned rows had no label.
 
         Examples
         --------
@@ -401,7 +401,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn if leave-one-out densities of sampled features are unreliable."""
+    """Warn if leave-one-out densities of features sampled by MCMC are unreliable."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(

@@ -51,7 +51,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. For a large table, only a
+    Even with a ``dependence``, all numbers come from exact leave-one-out under naive Bayes. For a large table, only a
     random sample of rows is used.
 
     Examples

@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """The peak log density and the curve parameters of a feature's columns: six arrays (class, column)."""
+    """Peak height and shape of the log density of each column of a feature, as six arrays (class, column)."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)

@@ -42,7 +42,7 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Array:
-    """The numbers of known rows that conform less, that conform equally, and in total, (3, new row, class)."""
+    """The numbers of known rows that are more unusual, equally unusual, and in total, (3, new row, class)."""
     # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
     # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))
@@ -58,7 +58,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
-    """Counts of full conformal prediction, in which each new row joins the learned rows once per class.
+    """The :func:`counts` of full conformal prediction, which adds each new row to the learned rows once per class.
 
     References
     ----------
@@ -263,9 +263,9 @@ def conformal(
         Whether to compare rows only with known rows of the same class (Mondrian), so that the guarantee holds within
         each class.
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
-        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, without a guarantee, but as
-        fast as predicting. "split" uses held-out rows, with an exact guarantee, even with a ``dependence``.
+        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
+        has no guarantee. "split" uses held-out rows, and its guarantee is exact even with a ``dependence``.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def conformal(
     ------
     ValueError
         If a weight is not a whole number, or a label is missing. "full" and "loo" also fail if the class counts differ
-        from the learned counts, a feature is sampled, or the model has a ``dependence``.
+        from the learned counts, a feature is sampled by MCMC, or the model has a ``dependence``.
 
     Notes
     -----

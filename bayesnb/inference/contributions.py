@@ -94,7 +94,7 @@ def _against(log_p: Array, a: int, b: int) -> Array:
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the log-odds of each term of naive Bayes, then their sum."""
+    """Yield each term of the log-odds of naive Bayes, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -115,7 +115,7 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 
 
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the log-odds of each term for a posterior that consists of draws, then their sum."""
+    """Yield each term of the log-odds if the posterior consists of draws, then the sum."""
     # Parameters of different columns may be dependent. Then the entry "(averaging)" is the log-odds minus the sum of
     # the contributions.
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
@@ -141,7 +141,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield the log-odds of each term that has an exponent, then their sum."""
+    """Yield each term of the log-odds, multiplied by its exponent, then the sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -212,7 +212,7 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the log-odds of each column, then of each edge between two columns, then their sum."""
+    """Yield what each column adds to the log-odds, then what each edge between two columns adds, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)
@@ -260,7 +260,7 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 
 
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
-    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag."""
+    """Yield an entry per column, per group of columns with a joint density, and per word that occurs in a text."""
     # ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class), or the log predictive if
     # ``point`` is None.
     shown, missing = {}, {}

@@ -50,7 +50,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of ln p(class, row), up to a constant, as functions of the class's share of the concentration ``s``."""
+    """Bounds of ln p(class, row), up to a constant, given the share of the prior's concentration that a class gets."""
 
     # ``low`` and ``high``, (row, class), are the parts of the bounds that do not depend on the share. ``own_low`` and
     # ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
@@ -261,8 +261,9 @@ def predict_credal(
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate is a plug-in.
-        The ends of intervals must be finite, and ``priors`` must not name a bag of words.
+        If a feature is sampled by MCMC, rows without a label were learned, or the model has a ``dependence`` or an
+        estimate other than "predictive". Intervals in ``priors`` must have finite ends, and must not be about a bag of
+        words.
 
     Examples
     --------

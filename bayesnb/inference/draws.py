@@ -31,7 +31,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws of parameters and exponents, the same draws in every iteration."""
+    """Exact posterior draws of parameters and exponents; every iteration gives identical draws."""
 
     believed: Believed
     draws: int
@@ -71,7 +71,7 @@ class PosteriorDraws:
         return found[..., 0], found[..., 1] * self.widening(data, n_rows)[:, None, None]
 
     def widening(self, data: Data, n_rows: int) -> Array:
-        """The ratio of the Monte Carlo errors to the errors of independent draws, (row,)."""
+        """Factor by which Monte Carlo errors exceed those of independent draws, (row,)."""
         believed = self.believed
         how = believed.power, self.draws, data, n_rows, believed.offset
         return np.sqrt(self.draws / believed.posterior.effective(*how))
@@ -126,8 +126,9 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(class | row, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. Exponents
-    and forests are drawn too. The parameters of Pólya trees, pairs and joint columns are integrated out.
+    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. With a
+    ``dependence``, its exponents or forests are drawn, too. The parameters of Pólya trees and of joint distributions of
+    several columns are integrated out.
 
     Parameters
     ----------

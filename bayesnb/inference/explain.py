@@ -57,27 +57,27 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        by the chosen estimate.
+        under the chosen estimate.
 
         ``lower`` and ``upper`` are an equal-tailed posterior interval, NaN for entries without an interval. For an
         unseen level, ``missing`` is true, but ``value`` shows the level.
 
-        ``log_odds`` uses probabilities averaged over the parameters, and the interval is of the log-odds at one value
-        of the parameters. So ``log_odds`` may lie outside the interval if a value is far from the learned values, if a
-        word occurs many times, or if few rows were learned.
+        ``log_odds`` uses probabilities averaged over the parameters, but the interval describes the log-odds under
+        single values of the parameters. Therefore, ``log_odds`` may lie outside the interval if a value is far from the
+        learned values, if a word occurs many times, or if few rows were learned.
 
     Notes
     -----
     With exponents, the entry of a column is the log-likelihood ratio times the exponent, plus learned offsets and
-    slopes. The effects of random partitions and of near rows are divided among the columns
-    (``docs/theory/exponents.md``). Shapes, pairs, joint columns and trees have separate entries. "(offset)" is the
-    learned correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or dependent
-    parameters instead of plugging in estimates.
+    slopes. Effects that belong to no single column, such as that of similar learned rows, are divided among the columns
+    (``docs/theory/exponents.md``). Histograms of columns, groups of columns and trees have separate entries. "(offset)"
+    is the learned correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or
+    dependent parameters instead of plugging in estimates.
 
-    With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
-    log ratio times its average probability (``docs/theory/forests.md``). An edge has an entry if its probability given
-    the data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of all other edges, and of edges with a
-    missing cell.
+    With ``dependence="forests"``, columns contribute as in naive Bayes. In addition, each edge between two columns
+    contributes its log density ratio times its average probability (``docs/theory/forests.md``). An edge has an entry
+    if its probability given the data, shown under ``value``, is at least 0.1. "(other edges)" is the sum of all other
+    edges, and of edges with a missing cell.
 
     Examples
     --------

@@ -51,11 +51,11 @@ def fill_in(
         The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
         ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
         probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are written as in the
-        table. The number of a ``Bounded`` column is predicted on the assumption that the cell is not a bound.
+        table. A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
 
         The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
-        quadrature nodes. The first and the last of them stand for all values beyond, whose probability is at most 1e-6
-        on each side.
+        quadrature nodes. The first and the last node also represent all values beyond the nodes, which have a
+        probability of at most 1e-6 on each side.
 
         ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure is
         missing.
@@ -67,7 +67,7 @@ def fill_in(
 
     Notes
     -----
-    Cells are predicted by naive Bayes, even with a ``dependence``, as ``attrs["note"]`` then states.
+    Even with a ``dependence``, cells are predicted by naive Bayes; ``attrs["note"]`` then states this.
 
     Examples
     --------
@@ -204,7 +204,7 @@ ABOVE_MEDIAN = "above median: the surprise minus the median of the column, which
 
 
 def _oddest(found: pd.DataFrame) -> pd.DataFrame:
-    """The cells, the most surprising first, compared with the other cells of their columns."""
+    """The cells in decreasing order of surprise, measured from the median surprise of the cell's column."""
     # Another unit adds one number to the surprise of all cells of the column, so the difference from the column's
     # median is the same in every unit.
     cells, above = found.to_numpy(), (found - found.median()).to_numpy()
@@ -239,7 +239,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    All densities come from naive Bayes, even with a ``dependence``, as ``attrs["note"]`` then states.
+    Even with a ``dependence``, all densities come from naive Bayes; ``attrs["note"]`` then states this.
 
     Examples
     --------

@@ -171,10 +171,10 @@ class Flip:
 
 @question("to know what would change an answer", "why", "checks")
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
-    """How many removed rows, how much contamination, or which prior power would change a prediction.
+    """The smallest changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. If some are not, rows are removed one
-    by one, and fewer rows than found may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. With any other column, rows are
+    removed one by one, and fewer rows than found may suffice.
 
     Parameters
     ----------
@@ -191,15 +191,15 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
         bound on the number of rows.
 
-        If each probability table p becomes (1 - ε) p + ε q with any table q, ``contamination`` is the smallest ε that
-        can change the prediction. ``prior_power`` is the power nearest to 1 that changes the prediction if all priors
-        are raised to it (see :func:`sensitivity`).
+        ``contamination`` is the smallest ε that can change the prediction if each probability table p becomes (1 - ε) p
+        + ε q for some table q. ``prior_power`` is the power nearest to 1 that changes the prediction if all priors are
+        raised to it (see :func:`sensitivity`).
 
     Raises
     ------
     ValueError
-        If the model has one class, dependent columns, a sampled feature, or the estimate "map" or "mle"; ``row`` is not
-        one row; or ``X`` and ``y`` are not the learned rows.
+        If the model has one class, a ``dependence``, a feature sampled by MCMC, or the estimate "map" or "mle"; ``row``
+        is not one row; or ``X`` and ``y`` are not the learned rows.
 
     Notes
     -----
@@ -243,7 +243,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature: posterior concentration of the row's level, and total concentration, (2, class, column)."""
+    """Posterior Dirichlet concentration of the row's level, and of all levels, (2, class, column), by feature."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

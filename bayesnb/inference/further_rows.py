@@ -33,7 +33,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at one θ; ``rows`` holds the number of rows per class."""
+    """Draw the sufficient statistic of further rows given ``theta``; ``rows`` is the number of rows per class."""
     # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
     # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
@@ -48,7 +48,7 @@ def drawn_statistic(
 
 
 def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Statistics:
-    """Draw the statistics of further rows at θ, with the learned share of missing cells."""
+    """Draw sufficient statistics of further rows given the parameters, with the learned share of missing cells."""
     p, learned, found = np.exp(theta.log_pi), classifier.statistics, {}
     of_class = rng.multinomial(rows, p / p.sum())
     for name, family in theta.model.features.items():
@@ -110,19 +110,19 @@ def worth_of_rows(
         regrets of the plug-ins.
 
         ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which the
-        regret stays at most ``bound``. The value of a plug-in that does not exist is NaN.
+        regret stays at most ``bound``. If a plug-in does not exist, its number is NaN.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, unlabelled rows were learned, each row has its own class prior, or a number is
-        negative. Models with a ``dependence`` need the learned rows.
+        If a feature is sampled by MCMC, unlabelled rows were learned, each row has a separate class prior, or a number
+        is negative. Models with a ``dependence`` need the learned rows.
 
     Notes
     -----
-    See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay as they are, so losses and regrets
-    after many further rows are a rough guide. Learned from 60 rows, losses after 1,340 more rows were 0.03 to 0.18 nats
-    too small.
+    See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so losses and regrets after
+    many further rows are only a rough guide. For example, losses predicted from 60 rows for 1,340 more rows were 0.03
+    to 0.18 nats too small.
 
     References
     ----------
@@ -254,7 +254,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """How many further rows reduce a regret to ``bound``; infinite if too many, NaN for a missing regret."""
+    """Number of further rows that reduce a regret to ``bound``; infinite if not reached, NaN if there is no regret."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     if np.isnan(regret[-1]):

@@ -72,9 +72,9 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which naive Bayes log-odds are too large; below 1 if too small, 1 without evidence.
+        """The factor by which log-odds of naive Bayes are too large; below 1 if they are too small, 1 without evidence.
 
-        If the interval of the exponent includes 0, the factor is the smallest one in the interval.
+        If the interval of the exponent includes 0, the factor is the smallest factor in its interval.
         """
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The whole interval may be below 0, if the columns together are misleading.
@@ -194,13 +194,14 @@ def independence(
     Raises
     ------
     ValueError
-        If there are sampled features, learned rows without a label, more than 200 columns, or a posterior that is
-        improper when a row is left out.
+        If there are features sampled by MCMC, learned rows without a label, more than 200 columns, or a posterior that
+        is improper when a row is left out.
 
     Notes
     -----
-    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. Gains are computed from
-    at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so it is at most ln 4 = 1.39 for them.
+    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column ``gain`` is
+    computed from at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so two columns of numbers
+    have at most ln 4 = 1.39 nats.
 
     Examples
     --------
@@ -251,7 +252,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The grid of cells, and the counts of all pairs of columns in coarse and in fine cells."""
+    """The intervals or levels of each column, and contingency tables of all column pairs, coarse and fine."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = grid.searched()
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
@@ -294,7 +295,7 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
 
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-    """Effects of each pair's term: decrease in leave-one-out log loss, its standard error, and Rao's score."""
+    """Effect of adding each pair: decrease in leave-one-out log loss, its standard error, and Rao's score."""
     # Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only
     # this pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent
     # v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over

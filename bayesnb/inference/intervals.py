@@ -87,14 +87,14 @@ def predict_interval(
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
         The posterior of θ: given data and row ("row", the default), or given the data alone ("data"). "data" is for an
-        invented row, which carries no information about θ. With exponents, "data" is the default, and "row" raises an
-        error.
+        invented row, which carries no information about θ. If the model has exponents, "data" is the default, and "row"
+        raises an error.
 
     Returns
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
-        error in the table. ``attrs["note"]`` warns if labels were learned as expected counts.
+        error in the table. ``attrs["note"]`` warns if missing labels were replaced by expected counts.
 
     Notes
     -----

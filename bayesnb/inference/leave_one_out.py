@@ -44,7 +44,7 @@ def loo(
 ) -> pd.DataFrame:
     """Predict each learned row from all other rows.
 
-    The predictions are exact, except for sampled features.
+    The predictions are exact, except for features sampled by MCMC.
 
     Parameters
     ----------
@@ -53,14 +53,15 @@ def loo(
     by : {"row", "feature"}
         Return one result per row, or one result per row and term.
     refit : bool
-        Whether to sample a feature again without a row, if the importance weights of the row are unreliable. Each
-        repeated sampling takes as long as fitting the column.
+        Whether to run MCMC again without a row, if the importance weights of the row are unreliable. Each run takes as
+        long as fitting the column.
 
     Returns
     -------
     DataFrame (row, ...)
-        With ``by="row"``, densities are by the chosen estimate. ``log_density`` is log p(class, row) for the row's
-        class, and ``probability`` is p(class | row) of each class. ``pareto_k`` has one column for each sampled column.
+        With ``by="row"``, densities are computed under the chosen estimate. ``log_density`` is log p(class, row) for
+        the row's class, and ``probability`` is p(class | row) of each class. ``pareto_k`` has one column for each
+        column sampled by MCMC.
 
         With ``by="feature"``, columns (class, term) hold log densities in nats with all parameters integrated out. The
         term "(prior)" is the log probability of the class, and the term of a column is log p(cell | class).
@@ -73,11 +74,11 @@ def loo(
 
     Notes
     -----
-    Prior scales that are computed from data still include the left-out row. Sampled features use importance sampling
-    with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of the weights. For a
-    feature that was sampled again, ``pareto_k`` is 0. For a missing cell, ``pareto_k`` is NaN.
+    Prior scales that are computed from data still include the left-out row. For features sampled by MCMC, a row is left
+    out by importance sampling with smoothed weights (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the
+    tail of the weights. ``pareto_k`` is 0 for a feature that was sampled again, and NaN for a missing cell.
 
-    With exponents, the probabilities are too optimistic, because the left-out row also helped to learn the exponents.
+    If the model has exponents, the probabilities are too optimistic, because the exponents were learned from all rows.
     ``attrs["note"]`` and a warning state this bias. With ``by="feature"``, terms are not multiplied by their exponents.
 
     Examples

@@ -41,7 +41,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector feature; those of a pair are named "… with <other column>"."""
+    """The parameters of one column of a vector feature; a parameter of two columns is named "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -115,8 +115,8 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
     Levels have probabilities, real numbers have a "mean" and "sd", and counts have a "rate". The tables hold the values
-    of the chosen estimate, or the posterior means for "predictive". With a dependence, the entry "(exponents)" holds
-    ``exponents_``.
+    of the chosen estimate, or the posterior means for "predictive". With a ``dependence``, the entry "(exponents)"
+    holds ``exponents_``.
 
     Examples
     --------
@@ -226,9 +226,9 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
 def describe(classifier: Classifier) -> pd.DataFrame:
     """How each feature is modelled, such as its family, prior, levels and share of missing values.
 
-    There is one row per feature. Column ``chosen`` gives the reason for its family. ``attrs["rows"]`` is the weight of
-    all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965). If ``effective_rows`` is much
-    smaller than ``rows``, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
+    There is one row per feature. Column ``chosen`` gives the reason for the choice of the family. ``attrs["rows"]`` is
+    the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965). If ``effective_rows``
+    is much smaller than ``rows``, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

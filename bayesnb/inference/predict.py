@@ -43,7 +43,7 @@ def predict(classifier: Classifier, X: Any) -> Array:
 
 @question("the probability of each class", "predict")
 def predict_proba(classifier: Classifier, X: Any) -> Array:
-    """p(class | row) by the chosen estimate, (row, class).
+    """p(class | row) under the chosen estimate, (row, class).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def predict_table(
 
     Parameters
     ----------
-    X : table, in memory or read in parts, as ``fit`` takes it
+    X : table, in memory or read in parts, as for ``fit``
         The rows to predict.
     interval : bool
         Add the median and the interval of p(class | row, parameters). ``p_<class>`` is an average over the parameters;
@@ -129,9 +129,9 @@ def predict_table(
     Returns
     -------
     DataFrame (row, ...)
-        The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also ``p_<class>_lower``,
-        ``_median`` and ``_upper``. For a Dask or Spark DataFrame the result is lazy. For other tables read in parts,
-        the result is an iterator of data frames, in row order.
+        The columns named in ``keep``, ``prediction``, and ``p_<class>`` for each class. An interval adds
+        ``p_<class>_lower``, ``p_<class>_median`` and ``p_<class>_upper``. For a Dask or Spark DataFrame the result is
+        lazy. For other tables read in parts, the result is an iterator of data frames, in row order.
 
     Examples
     --------

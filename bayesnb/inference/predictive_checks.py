@@ -243,8 +243,8 @@ class PredictiveChecks:
         A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
         ``upper`` are mean and interval in replicated tables. ``distance`` is the number of standard deviations from the
-        mean. ``p`` is the two-sided p-value of this check alone. ``p_adjusted`` is the probability that any check of a
-        replicated table has at least this distance.
+        mean. ``p`` is the two-sided p-value of this check alone. ``p_adjusted`` is the probability that the largest
+        distance in a replicated table is at least as large.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -434,8 +434,8 @@ def predictive_checks(
 
     Notes
     -----
-    See ``docs/how-to/does-the-model-fit.md`` for the test statistics and p-values. With exponents, only the naive Bayes
-    part is checked. If there are more than 4,096 rows, a random sample is checked.
+    See ``docs/how-to/does-the-model-fit.md`` for the test statistics and p-values. With a ``dependence``, only the
+    naive Bayes part of the model is checked. If there are more than 4,096 rows, a random sample is checked.
 
     Examples
     --------

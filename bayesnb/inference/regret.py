@@ -44,7 +44,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def _cross_entropy(stated: Array, true: Array) -> Array:
-    """-Σ_c p_c ln q_c of the log probabilities q and p, (row, class); infinite if q_c = 0 and p_c > 0."""
+    """Cross entropy -Σ_c p_c ln q_c of each row, from log probabilities; infinite if q_c = 0 and p_c > 0."""
     # ln p tells apart p = 0 and a p that is too small for a float.
     known = ~np.isneginf(stated)
     each = np.multiply(np.exp(true), -stated, out=np.full(true.shape, np.inf), where=known)
@@ -69,8 +69,8 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     Parameters
     ----------
     X : table, optional
-        The rows to predict; by default 1,000 rows that are drawn from the model. The regret may be infinite for
-        values without learned rows, so learned rows do not show it.
+        The rows to predict; by default 1,000 rows that are drawn from the model. The regret can be infinite for values
+        that occur in no learned row; if ``X`` holds the learned rows, this does not show.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss" gives the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in
         nats. "accuracy" gives the decrease in the probability of the predicted class. With a DataFrame, as in

@@ -19,7 +19,7 @@ from bayesnb.numerics import Array, drawn_codes
 
 @question("new rows", "draws and PyMC", "draws")
 def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
-    """Draw new rows, with a column for the class. Even with exponents, rows are drawn from naive Bayes alone.
+    """Draw new rows, with a column for the class. Even with a ``dependence``, rows are drawn from naive Bayes alone.
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        By default 1000 draws in each of 4 chains, or fewer if a sampled feature has fewer. If a sampled feature has
-        fewer draws than requested, its draws are resampled.
+        By default 1000 draws in each of 4 chains, or fewer if a feature sampled by MCMC has fewer draws. If such a
+        feature has fewer draws than requested, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws the missing labels and the parameters in turn.
-        Sampled features keep their draws from the fit.
+        Features sampled by MCMC keep their draws from the fit.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
@@ -89,8 +89,8 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
-        If the chains of a sampled feature did not converge, or the tree describes rows but omits the classifier's
-        dependence.
+        If the chains of a feature sampled by MCMC did not converge, or if the tree describes rows but omits the
+        ``dependence``.
 
     Examples
     --------
@@ -205,9 +205,10 @@ class _Draws:
         return tree
 
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
-        """Draw the exponents given the terms of the rows from which they were learned.
+        """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
-        Variables are ``w`` (term), ``b`` (class), and optionally ``b_cell`` (class, cell) and ``d`` (class, deviation).
+        Variables are exponents ``w`` (term), intercepts ``b`` (class) and, in some models, ``b_cell`` (class, cell) and
+        ``d`` (class, deviation).
         """
         from xarray import DataTree
 

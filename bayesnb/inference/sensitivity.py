@@ -186,9 +186,10 @@ def changes(
 def factors(
     posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
-    """The factors of the class probabilities and of each feature, by name; a Hurdle has two.
+    """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
 
-    A feature whose prior has no powers, such as a mixture, has a log density of the rows, (row, class), instead.
+    For a feature whose prior has no powers, such as a mixture, return the log density of the rows, (row, class),
+    instead.
     """
 
     def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
@@ -271,8 +272,8 @@ def sensitivity(
     Raises
     ------
     ValueError
-        If the model has a sampled feature, learned rows without a label, feature exponents, an estimate without a prior
-        ("mle"), or a class prior for each row.
+        If the model has a feature sampled by MCMC, learned rows without a label, a ``dependence``, an estimate without
+        a prior ("mle"), or a class prior for each row.
 
     Notes
     -----

@@ -122,7 +122,7 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """SQL of height - a ln(1 + z²) - b z², where z = scale · (x - m - low)."""
+    """SQL of a log density: height - a ln(1 + z²) - b z², with z = scale · (x - m - low)."""
     # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
     # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
@@ -352,7 +352,8 @@ def to_sql(
         If sqlglot is not installed.
     ValueError
         If a column's family or contents (dates, numbers with units, several choices) cannot be written as SQL. Column
-        names must be unique in the database. Exponents must be accepted by :func:`bayesnb.odds.linear_form`.
+        names must be unique in the database. A model with exponents must be accepted by
+        :func:`bayesnb.odds.linear_form`.
 
     Notes
     -----

@@ -40,9 +40,9 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The learned rows, to be observed. If labels are missing, a Potential called ``unlabelled`` sums over these
-        labels, and labelled rows enter as sufficient statistics. Without rows, the expected counts of unlabelled rows
-        (from EM) are treated as observed.
+        The learned rows, which the model then observes. If labels are missing, a Potential called ``unlabelled`` sums
+        over these labels, and labelled rows enter as sufficient statistics. Without rows, the expected counts of
+        unlabelled rows (from EM) are treated as observed.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed (see ``docs/how-to/two-roads.md``). This choice does not change the posterior.
 

@@ -68,15 +68,15 @@ def uncertainty(
     DataFrame (row, ...)
         The columns are:
 
-        * ``prediction``, and its ``probability`` by the chosen estimate;
+        * ``prediction``, and its ``probability`` under the chosen estimate;
         * ``lower``, ``median``, ``upper``: interval and posterior median of p(class | row, θ) of the predicted class;
         * ``top``: the posterior probability that the predicted class is the most probable one under θ;
         * ``total``: the entropy of the mean of p(class | row, θ), in nats;
         * ``aleatoric``: the expected entropy of p(class | row, θ), in nats;
         * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
         * ``novelty``: -ln p(row), high for rows that resemble no learned row;
-        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower. Only the known cells of
-          the row are compared, with the learned rows that know all of these cells; NaN if there are none.
+        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower. Only the row's known
+          columns are compared, with the learned rows in which all of these columns are known (NaN without such rows).
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
         standard error of each column. ``attrs["note"]`` warns if expected counts replaced missing labels.

@@ -49,9 +49,9 @@ def verify(
     tree : DataTree, optional
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, for fits with unlabelled rows. Expect disagreement, because the closed form replaces missing
-        labels by expected counts. For the exponents: the rows from which the exponents were learned, (X, y) or (X, y,
-        sample_weight).
+        The learned rows, for fits with unlabelled rows. With unlabelled rows, expect disagreement, because the closed
+        form replaces missing labels by expected counts. For the exponents: the rows from which the exponents were
+        learned, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
         Check the parameters of the columns or the exponents of a dependence.
 

@@ -191,7 +191,7 @@ STARTS = np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RES
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """The mixture of bets on one stream of uniform numbers."""
+    """A mixture of bets that the numbers of a stream are not uniform."""
 
     # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), and the number of rows above each
     # split. ``began`` holds these sums at the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
@@ -465,16 +465,16 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If learned rows have fractional weights. A row of weight w must stand for w independent rows.
+        If learned rows have fractional weights. A weight of w must mean w independent rows.
 
     Notes
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
-    a bet against the model; the initial capital is 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
+    a gambler who bets against the model, starting with 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
-    If no column type or family declares the levels of a column, they are the levels in √n rows of each class, drawn
-    from its n learned rows. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
+    If the levels of a column are not declared by its type or family, they are found in √n random rows of the n learned
+    rows of each class. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

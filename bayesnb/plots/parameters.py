@@ -32,7 +32,8 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     Returns
     -------
     Figure
-        One density per class. Priors are dashed. Each axis covers the posteriors and half of their range on each side.
+        One density per class. Priors are dashed. Each axis covers the range of the posteriors, and half of this range
+        more on each side.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        Add this share of the largest variance of a number column to every variance, as in ``GaussianNB``.
+        This share of the largest variance of any number column is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 

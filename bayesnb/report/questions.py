@@ -268,7 +268,7 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
     """A sentence with the probability and interval of ``label`` and, if different, the predicted class.
 
-    A probability outside the interval is printed with the median.
+    The median is added if the probability lies outside the interval.
     """
     best = classes[proba.argmax()]
     shown = best if label is None else label

@@ -51,13 +51,13 @@ class Agreement:
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
         Class probabilities from draws ("sampled"), from the closed form ("predictive"), and from the plug-ins "map" and
-        "mean". A plug-in that does not exist is missing.
+        "mean". Plug-ins that do not exist are left out.
     skipped : int
         Number of quantities not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        Sampled features, which have no closed form.
+        Features that have no closed form.
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
@@ -318,7 +318,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare the rows of ``cut``; return comparisons, the number of skipped quantities, and sampled p(c | x)."""
+    """Compare some rows; return the comparisons, the number of skipped quantities, and p(c | x) from the draws."""
     # p(c, x | θ) is averaged over draws before it is normalized.
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

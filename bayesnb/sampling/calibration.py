@@ -92,7 +92,7 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """Plot the empirical distribution function of the ranks minus the uniform one, per quantity.
+        """Plot the empirical minus the uniform distribution function of the ranks, one line per quantity.
 
         The posterior is too narrow if the line falls from above 0 to below 0, and too wide if the line rises from below
         0 to above 0. The posterior is shifted if the line stays on one side of 0.

@@ -84,8 +84,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from posterior and prior, {group: {variable: array (chain, draw, ...)}}.
 
-    There is no group "prior" if a prior is improper, or if the posterior consists of draws. Draws of a sampled feature
-    come from its chains.
+    There is no group "prior" if a prior is improper, or if the posterior consists of draws. For a feature sampled by
+    MCMC, the draws come from its chains.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

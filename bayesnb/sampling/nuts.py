@@ -36,7 +36,7 @@ def sample(
     Parameters
     ----------
     posterior : Posterior
-        The posterior of a model without sampled features.
+        The posterior of a model in which no feature is sampled separately.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional

@@ -235,9 +235,10 @@ class NaiveBayes:
                 f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
                 "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
             )
-        naming, alike = lambda name: about(f"feature {name!r}", labels), stacks.stacked(self.features, data)
-        each = stacks.each(alike, len(members), lambda family, x: family.statistic(x, members), naming)
-        return Statistics(tuple(labels), weights, stacks.by_name(self.features, each, data), members.squares(weights))
+        found = Statistics(tuple(labels), weights, {}, members.squares(weights))
+        alike = stacks.stacked(self.features, data)
+        each = stacks.each(alike, len(members), lambda family, x: family.statistic(x, members), found.about)
+        return replace(found, features=stacks.by_name(self.features, each, data))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
         """The statistics of rows with soft labels: each row belongs to each class c with weight ``r[row, c]``."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -84,13 +84,9 @@ class Stack:
     def joined(self) -> list[Any]:
         """For each item of ``known``, the parts of all features, concatenated by column."""
         # They are created only once, because posteriors cache values.
-        return _joined(self.names, self.known)
-
-
-def _joined(names: Sequence[Any], each: Sequence[Parts]) -> list[Any]:
-    held = [parts.joined.get(tuple(names)) if isinstance(parts, JoinedParts) else None for parts in each]
-    both = zip(held, each, strict=True)
-    return [joined([parts[name] for name in names]) if whole is None else whole for whole, parts in both]
+        held = [p.joined.get(tuple(self.names)) if isinstance(p, JoinedParts) else None for p in self.known]
+        both = zip(held, self.known, strict=True)
+        return [joined([parts[name] for name in self.names]) if whole is None else whole for whole, parts in both]
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
@@ -132,8 +128,8 @@ def each[T](
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):
         if len(names) > 1:
             try:
-                known = stack.joined if len(names) == len(stack.names) else _joined(names, stack.known)
-                yield names, ask(stack.family, *known, *_joined(names, given))
+                some = stack if len(names) == len(stack.names) else replace(stack, names=names)
+                yield names, ask(stack.family, *some.joined, *replace(some, known=given).joined)
                 continue
             except ValueError:
                 # Features that cannot be joined, or that raise an error, are computed one by one, so that the error

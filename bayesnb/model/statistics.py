@@ -141,7 +141,7 @@ class Statistics:
         return f"{total:,.10g} row{'' if total == 1 else 's'}" if unweighted else f"rows of weight {total:,.10g}"
 
     def about(self, name: str) -> AbstractContextManager[None]:
-        return about(f"feature {name!r}", self.labels, self.features[name])
+        return about(f"feature {name!r}", self.labels, self.features.get(name))
 
     def reindexed(self, labels: Sequence[Any]) -> Statistics:
         """The statistics for other classes; a new class has no rows."""

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log, log_rising
 from bayesnb.priors.belief import Belief, Theta, by_label
-from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
+from bayesnb.priors.dirichlet import Dirichlet, log_shares_without
 from bayesnb.priors.given import read_prior
 
 SUM = 1e-9
@@ -73,7 +73,7 @@ class FixedProbabilities(Belief):
         return self.log_evidence(rows)
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        return named_by(self.p, labels)
+        return list(self.p) if isinstance(self.p, Mapping) else list(labels) if np.ndim(self.p) else []
 
     def log_left_out(
         self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str

@@ -342,7 +342,7 @@ class Dirichlet(SimplexPrior):
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        return named_by(self.alpha, labels)
+        return list(self.alpha) if isinstance(self.alpha, Mapping) else list(labels) if np.ndim(self.alpha) else []
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
         return log_shares_without(posterior.alpha, codes, weight, point)
@@ -431,13 +431,6 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
     return combine.reduce(x, axis=-1, keepdims=True)
-
-
-def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes for which ``given`` states a number."""
-    if isinstance(given, Mapping):
-        return list(given)
-    return list(labels) if np.ndim(given) else []
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:

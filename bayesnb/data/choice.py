@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import log_softmax
 
 from bayesnb.data.encoders import Origin
-from bayesnb.data.inferring import inferred, named_columns
+from bayesnb.data.inferring import inferred
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries
 from bayesnb.data.tables import Table
@@ -163,7 +163,7 @@ def _columns(table: Table, asked: Iterable[Entry], weight: Array) -> dict[Any, B
             numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.origin.kind == "number"]
             columns = [column for feature in numbers for column in feature.columns]
         else:
-            columns = named_columns(table, entry.columns)
+            columns = table.all_resolved(entry.columns)
         found |= dict.fromkeys(columns, entry.spec)
     return found
 

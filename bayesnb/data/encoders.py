@@ -148,6 +148,11 @@ class Feature:
             return Bag(x, self.columns)
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
+    def encode(self, table: Table, unseen: UnseenPolicy | None) -> Encoded:
+        """Encode the columns; return the feature (with new levels if ``unseen`` is ``None``) and the array."""
+        encoder = _text if self.text else _missing if self.source else ENCODERS[self.family.support.kind]
+        return encoder(table, self, unseen)
+
     def impossible(self, x: Array) -> Array:
         """Mask of the finite numbers that are impossible under the family, such as 0 under LogNormal."""
         return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
@@ -411,12 +416,6 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
         **found,
         gap=Spelled("replace it by None", shlex.join(["--na", f"{name}={value:.15g}"])),
     )
-
-
-def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; return the feature (with new levels if ``unseen`` is ``None``) and the array."""
-    encoder = _text if feature.text else _missing if feature.source else ENCODERS[feature.family.support.kind]
-    return encoder(table, feature, unseen)
 
 
 ENCODERS: dict[str, Encoder] = {

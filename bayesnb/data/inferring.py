@@ -15,7 +15,7 @@ from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, req
 from bayesnb.data.readings import Reading, amounts_of_money, default_reading, texts_of
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
-from bayesnb.data.text import Text, words_of_letters
+from bayesnb.data.text import Text, are_sentences
 from bayesnb.families.columns import united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
@@ -23,7 +23,7 @@ from bayesnb.kernels import reading
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, meant, some
+from bayesnb.wording import Cure, RefusedError
 
 SPECIFIED = Origin("specified")
 DEFAULTS = tuple(BY_TYPE.families().values())
@@ -37,7 +37,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         return dict(table.readings)
     found = {}
     for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
-        name = _resolve(table, column)
+        name = table.resolved(column)
         if not table.part or given.resolves or table.column(name).temporal:
             found[name] = given.resolved(table.column(name))
     said = specifications.entries(features)
@@ -141,20 +141,6 @@ def inferred(
     return in_place(chosen, table.names) if len(chosen) > 1 and (said or not one_by_one) else chosen
 
 
-def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of rows with a text."""
-    return len(texts) * 2 > rows and mostly_sentences(texts)
-
-
-def mostly_sentences(texts: Collection[Any]) -> bool:
-    """Whether all values are texts, most of them with at least three uncapitalized words."""
-    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
-
-
-def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
-
-
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
     """Sort features by the position of their first column; put a missing-value flag after its column."""
     place = {name: k for k, name in enumerate(names)}
@@ -167,7 +153,7 @@ def _specified(table: Table, said: Sequence[specifications.Entry]) -> dict[Any, 
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
     for entry in said:
-        key, resolved = entry.key, named_columns(table, entry.columns)
+        key, resolved = entry.key, table.all_resolved(entry.columns)
         if not resolved:
             raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
         if isinstance(entry.spec, BestFamily):
@@ -203,7 +189,7 @@ def _indicators(
     for entry in said:
         if entry.missing is not None:
             every = entry.columns is None
-            columns = [n for n in table.names if n not in unflagged] if every else named_columns(table, entry.columns)
+            columns = [n for n in table.names if n not in unflagged] if every else table.all_resolved(entry.columns)
             wanted |= dict.fromkeys(columns, entry.missing)
     if table.sparse:
         raise ValueError("the cells of a sparse matrix are 0 where none is stored, and none is missing: use no Missing")
@@ -227,26 +213,9 @@ def name_of(what: Any) -> str:
     return f"{what} is missing"
 
 
-def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """The names of ``columns``; tables without column names also accept positions."""
-    return tuple(_resolve(table, column) for column in columns)
-
-
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
     exposure = getattr(spec, "exposure", None)
-    return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
-
-
-def _resolve(table: Table, column: Any) -> Any:
-    if column in table.place:
-        return column
-    if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
-        return table.names[column]
-    raise ValueError(
-        f"features names column {column!r}, which the table does not have beside its class; the columns are "
-        + some(table.names)
-        + meant(column, table.names)
-    )
+    return spec if exposure is None else replace(spec, exposure=table.resolved(exposure))
 
 
 def grouped(

@@ -17,11 +17,10 @@ import pandas as pd
 
 from bayesnb.data import inferring, readers
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, UnseenPolicy, encode
+from bayesnb.data.encoders import Feature, UnseenPolicy
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
-from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -164,7 +163,7 @@ class Schema:
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
-            table = _renamed(table, self.raw) if table.named else replace(table, names=self.raw)
+            table = table.renamed(self.raw)
         return table.through(self.readings)
 
     @cached_property
@@ -202,7 +201,7 @@ class Schema:
         table = self._by_name(table, absent or ("missing" if self.columns == "grow" else "error"), cure)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
-            features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
+            features[name], data[name] = feature.encode(table, self.unseen if not learn else None)
         return (replace(self, features=features) if learn else self), data
 
     @property
@@ -222,7 +221,7 @@ class Schema:
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
-            return _renamed(table, self.names) if table.named else replace(table, names=self.names)
+            return table.renamed(self.names)
         fitted = set(self.names)
         extra = [name for name in table.names if name not in fitted]
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
@@ -244,9 +243,8 @@ class Schema:
 
     def require_words(self) -> None:
         for feature in self.features.values():
-            if feature.text is not None and not feature.columns:
-                column = feature.source[0]
-                raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
+            if feature.text is not None:
+                feature.text.require_words(feature.source[0], feature.columns)
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
@@ -309,8 +307,3 @@ class Schema:
                 }
             )
         return pd.DataFrame(rows).set_index("feature")
-
-
-def _renamed(table: Table, names: Names) -> Table:
-    frame = table.source.rename(columns=dict(zip(table.names, map(str, names), strict=True)))
-    return replace(table, names=tuple(map(str, names)), source=frame)

@@ -20,7 +20,7 @@ from bayesnb.data.columns import Column, Names, are_whole, as_objects, zeros_and
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import COMPILED_FROM
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError
+from bayesnb.wording import RefusedError, meant, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,27 @@ class Table:
     @cached_property
     def place(self) -> dict[Any, int]:
         return {name: k for k, name in enumerate(self.names)}
+
+    def resolved(self, column: Any) -> Any:
+        """The name of a specified column; tables without column names also accept positions."""
+        if column in self.place:
+            return column
+        if not self.named and isinstance(column, int | np.integer) and 0 <= column < len(self.names):
+            return self.names[column]
+        raise ValueError(
+            f"features names column {column!r}, which the table does not have beside its class; the columns are "
+            + some(self.names)
+            + meant(column, self.names)
+        )
+
+    def all_resolved(self, columns: Iterable[Any]) -> Names:
+        return tuple(map(self.resolved, columns))
+
+    def renamed(self, names: Names) -> Table:
+        if not self.named:
+            return replace(self, names=names)
+        names = tuple(map(str, names))
+        return replace(self, names=names, source=self.source.set_axis(names, axis=1))
 
     def column(self, name: Any) -> Column:
         if name not in self._columns:

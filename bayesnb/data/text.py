@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal
@@ -37,6 +37,20 @@ def words_of_letters() -> re.Pattern[str]:
 def composed(text: str) -> str:
     """Convert to Unicode's form NFC, in which an accented letter is one character."""
     return unicodedata.normalize("NFC", text)
+
+
+def are_sentences(texts: Collection[Any], rows: float) -> bool:
+    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of rows with a text."""
+    return len(texts) * 2 > rows and mostly_sentences(texts)
+
+
+def mostly_sentences(texts: Collection[Any]) -> bool:
+    """Whether all values are texts, most of them with at least three uncapitalized words."""
+    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
 
 
 class NoKnownWordWarning(UserWarning):
@@ -168,6 +182,10 @@ class Text:
     @property
     def grows(self) -> bool:
         return self.vocabulary is None and not self.selects
+
+    def require_words(self, column: Any, words: Names) -> None:
+        if not words:
+            raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
         """Count the words of a column; new words are appended to the known words."""

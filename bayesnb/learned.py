@@ -12,10 +12,10 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.summary import Summary, alike
 from bayesnb.data.targets import classes_of, with_named
-from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
+from bayesnb.dependence.exponents import require_exact
 from bayesnb.families.sampled import Draws
-from bayesnb.inference.believed import Believed, require_point
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.model import DrawnPosterior, Statistics
 from bayesnb.modelfile import document
@@ -156,8 +156,8 @@ def believed(
     schema.require_words()
     # These checks come first, because sampling a feature takes long.
     if settings.dependence is not None:
-        dependent.require_exact(model)
-    require_point(model, settings.estimate)
+        require_exact(model)
+    model.require_estimate(settings.estimate)
     posterior = Believed(model.posterior(learned.statistics, draws))
     others |= {name: getattr(settings, parameter) for name, parameter in SET_AFTER_FIT.items()}
     made = Classifier(schema, posterior.with_estimate(settings.estimate), classes, declared, **others)

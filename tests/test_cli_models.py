@@ -27,7 +27,7 @@ from bayesnb import (
     datasets,
     load,
 )
-from bayesnb.cli import asking
+from bayesnb.cli import asking, outputs
 from bayesnb.dependence import exponents
 from bayesnb.inference.column_gains import information
 
@@ -178,12 +178,10 @@ def test_forget_undoes_update(done, tennis, tmp_path):
 def test_an_update_of_a_file_that_others_update_meanwhile_learns_the_rows_of_all(
     done, tennis, tmp_path, monkeypatch, others
 ):
-    from bayesnb.cli import learning
-
     X, y = datasets.play_tennis()
     more = tmp_path / "more.csv"
     X.assign(play=y).to_csv(more, index=False)
-    save, left = learning.save_model, [others]
+    save, left = outputs.save_model, [others]
 
     def after_others(*given, **options):
         if left[0]:
@@ -191,22 +189,20 @@ def test_an_update_of_a_file_that_others_update_meanwhile_learns_the_rows_of_all
             load(tennis).partial_fit(X, y).save(tennis)
         save(*given, **options)
 
-    monkeypatch.setattr(learning, "save_model", after_others)
+    monkeypatch.setattr(outputs, "save_model", after_others)
     done("update", tennis, more)
     assert load(tennis).class_count_.tolist() == [5.0 * (others + 2), 9.0 * (others + 2)]
 
 
 def test_rows_from_stdin_cannot_be_read_again_so_a_file_that_was_changed_is_kept(capsys, tennis, tmp_path, monkeypatch):
-    from bayesnb.cli import learning
-
     X, y = datasets.play_tennis()
-    save = learning.save_model
+    save = outputs.save_model
 
     def after_another(*given, **options):
         load(tennis).partial_fit(X, y).save(tennis)
         save(*given, **options)
 
-    monkeypatch.setattr(learning, "save_model", after_another)
+    monkeypatch.setattr(outputs, "save_model", after_another)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(X.assign(play=y).to_csv(index=False).encode())))
     code, _, err = run(capsys, "update", tennis, "-")
     assert code == 1

@@ -9,7 +9,7 @@ import click
 
 from bayesnb.cli import options, printing
 from bayesnb.cli.outputs import is_model
-from bayesnb.cli.rows import class_of, fitted, learned_columns, load_model, row_for_model, row_of, warn_of_far
+from bayesnb.cli.rows import class_of, fitted, load_model, row_for_model, row_of, warn_of_far
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
@@ -142,10 +142,10 @@ def watch(
     rows = (None, None)
     if learned is not None:
         known, labels = opened_for(clf, learned, format, target).load(target)
-        rows = learned_columns(known, clf), labels
+        rows = clf.schema.fitted_columns(known), labels
     table = opened_for(clf, new, format, target)
     X, y = table.load(target) if target in table.names else (table.frame(), None)
-    found = checks.watch(clf, *rows, level, random_state).update(learned_columns(X, clf), y)
+    found = checks.watch(clf, *rows, level, random_state).update(clf.schema.fitted_columns(X), y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = found.table.attrs["unwatched"]
@@ -217,7 +217,7 @@ def _command(name: str) -> click.Command:
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
-        found = question.function(clf, learned_columns(X, clf), **given)
+        found = question.function(clf, clf.schema.fitted_columns(X), **given)
         attrs = getattr(found, "attrs", {})
         said = attrs["says"].data.get("note") if layout == "table" and "says" in attrs else None
         if (note := attrs.get("note")) not in (None, said):

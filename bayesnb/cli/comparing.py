@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import EstimatorParameters
-    from bayesnb.report.parts import Section
 
 COMPARED = (
     "bayesnb.evaluation.estimates:compare_estimates bayesnb.inference.intervals:predict_interval "
@@ -58,7 +57,6 @@ def compare(
     from bayesnb.evaluation.folds import require_folds
     from bayesnb.findings import marks_of
     from bayesnb.inference.questions import QUESTIONS
-    from bayesnb.model import ESTIMATES
     from bayesnb.report import scores
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import section_of
@@ -99,8 +97,8 @@ def compare(
     advised = {*settings.advised(learned.remarks).feature} - {*settings.feature}
     texts = {name for name, feature in clf.schema.features.items() if feature.text is not None}
     unlike = sorted(each for each in advised if each.rpartition("=")[0] not in texts)
-    chosen = replace(chosen, dependence="none" if take in ESTIMATES else take)
-    command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
+    chosen = replace(chosen, dependence=take if take in names else "none")
+    command = fit_command(data, str(y.name), format, chosen, "predictive" if take in names else take)
     known = {} if held_out is None else {"held_out": held_out, "class": str(y.iloc[held_out])}
     known |= {"prob": prob}
     each = [{"row": row, **known, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]

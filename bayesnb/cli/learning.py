@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options, outputs
-from bayesnb.cli.rows import read_model, save_model, with_dependence
+from bayesnb.cli.rows import read_model, with_dependence
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, warn
@@ -97,7 +97,7 @@ def fit(
     if drawn is None:
         drawn = PartSummarizer.of(asked, target, settings.weight, drop=True).rows(seen)[2]
     clf = replace(clf, record={"data": table.name, **_scores(clf, drawn)})
-    save_model(asked, clf, output)
+    outputs.save_model(asked, clf, output)
     return 0
 
 
@@ -164,7 +164,8 @@ def _changed(
         table.require(weight, "--weight")
         clf = getattr(learning, verb)(parameters, before, table.tables(), label, sample_weight=weight)
         try:
-            save_model(parameters, clf, model if in_place else output or "-", replacing=read if in_place else None)
+            path = model if in_place else output or "-"
+            outputs.save_model(parameters, clf, path, replacing=read if in_place else None)
             break
         except ModelChangedError:
             # Another process changed the file: learn these rows into the changed model, if they can be read again.
@@ -220,6 +221,6 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
             clf = learning.merged(parameters, clf, another, keep=True)
         except ValueError as error:
             raise RefusedError("{other}: {error}", other=other, error=error) from error
-    save_model(parameters, clf, output)
+    outputs.save_model(parameters, clf, output)
     say(f"{len(models)} models, {clf.statistics.counted()}")
     return 0

@@ -7,11 +7,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.terminal import stdout, visible
+from bayesnb.cli.terminal import say, stdout, visible
+
+if TYPE_CHECKING:
+    from bayesnb.inference.classifier import Classifier
+    from bayesnb.learning import EstimatorParameters
 
 WRITTEN = {
     "model": ("a model file", (".bayesnb", ".safetensors")),
@@ -83,6 +87,22 @@ def write_text(text: str, output: str) -> None:
 
     with replacing(output) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
+    """Write a model to a file or stdout."""
+    from bayesnb.modelfile import document
+
+    contents = document.Contents.of(parameters.by_name(), clf)
+    if clf.dependence is not None and (kept := clf.dependence.statistics.near.counts.sum()):
+        say(
+            f"the file holds the cells of {clf.statistics.counted(kept)} that were learned, which --dependence auto "
+            "compares with new rows; with --dependence auto-counts it holds counts and no row"
+        )
+    if path != "-":
+        document.write(contents, path, replacing)
+    else:
+        sys.stdout.buffer.write(document.to_bytes(contents)[0])
 
 
 def save_picture(figure: Any, output: str) -> None:

@@ -55,22 +55,6 @@ def load_model(path: str, absent: str | None = None, target: str | None = None) 
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
 
-def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
-    """Write a model to a file or stdout."""
-    from bayesnb.modelfile import document
-
-    contents = document.Contents.of(parameters.by_name(), clf)
-    if clf.dependence is not None and (kept := clf.dependence.statistics.near.counts.sum()):
-        say(
-            f"the file holds the cells of {clf.statistics.counted(kept)} that were learned, which --dependence auto "
-            "compares with new rows; with --dependence auto-counts it holds counts and no row"
-        )
-    if path != "-":
-        document.write(contents, path, replacing)
-    else:
-        sys.stdout.buffer.write(document.to_bytes(contents)[0])
-
-
 @dataclass(frozen=True, eq=False)
 class FittedTable:
     """A table, the fitted model, the findings about columns, and the result of the check before the fit."""
@@ -185,12 +169,6 @@ def template_of(clf: Classifier) -> pd.DataFrame:
     return pd.DataFrame({name: columns[name] for name in clf.schema.raw if name in columns})
 
 
-def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
-    """Keep only the learned columns."""
-    learned = {*clf.schema.raw}
-    return frame[[name for name in frame.columns if name in learned]]
-
-
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
     """The row at a position (from 0) in a table of several parts."""
     start = 0
@@ -219,8 +197,8 @@ def row_for_model(
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format, target)
-    frame = learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
-    return changed(frame, values, clf.schema.decimals)
+    frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
+    return changed(clf.schema.fitted_columns(frame), values, clf.schema.decimals)
 
 
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:

@@ -163,7 +163,7 @@ def _columns(table: Table, asked: Iterable[Entry], weight: Array) -> dict[Any, B
             numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.origin.kind == "number"]
             columns = [column for feature in numbers for column in feature.columns]
         else:
-            columns = table.all_resolved(entry.columns)
+            columns = tuple(map(table.resolved, entry.columns))
         found |= dict.fromkeys(columns, entry.spec)
     return found
 

@@ -153,7 +153,7 @@ def _specified(table: Table, said: Sequence[specifications.Entry]) -> dict[Any, 
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
     for entry in said:
-        key, resolved = entry.key, table.all_resolved(entry.columns)
+        key, resolved = entry.key, tuple(map(table.resolved, entry.columns))
         if not resolved:
             raise ValueError(f"features[{key!r}]: Expected at least one column; got none")
         if isinstance(entry.spec, BestFamily):
@@ -188,8 +188,8 @@ def _indicators(
     unflagged = {each for name, own in readings.items() for each in own.names(name)[1:]}
     for entry in said:
         if entry.missing is not None:
-            every = entry.columns is None
-            columns = [n for n in table.names if n not in unflagged] if every else table.all_resolved(entry.columns)
+            every = [name for name in table.names if name not in unflagged]
+            columns = every if entry.columns is None else map(table.resolved, entry.columns)
             wanted |= dict.fromkeys(columns, entry.missing)
     if table.sparse:
         raise ValueError("the cells of a sparse matrix are 0 where none is stored, and none is missing: use no Missing")

@@ -59,7 +59,7 @@ class TrainingRows:
         shares = soft_labels(y := in_memory(y)) if soft else None
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
-        table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
+        table = Table.of(X, min_rows=1) if schema is None else schema.table_of(X)
         target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
         target, weight = target.of_rows(table.n_rows), np.broadcast_to(1.0, len(target))  # The memory of one number.
         if sample_weight is not None:
@@ -99,9 +99,7 @@ class TrainingRows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> TrainingRows:
-        if self.weight.min() > 0:
-            return self
-        return self.kept(self.weight > 0)
+        return self if self.weight.min() > 0 else self.kept(self.weight > 0)
 
     def kept(self, keep: Array) -> TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
@@ -181,30 +179,6 @@ def _by_position(X: Any, name: str, values: Any) -> Any:
         f"{name}.loc[X.index] if they belong together by their index, or reset the index"
     )
     return values.set_axis(X.index)
-
-
-def table_of(X: Any, schema: Schema) -> Table:
-    """Convert a table to the columns that a fitted schema reads.
-
-    Warns
-    -----
-    UserWarning
-        If only the table or only the schema has column names; the columns are then read by position.
-
-    Raises
-    ------
-    ValueError
-        If columns are read by position, and the table and the schema differ in the number of columns.
-    """
-    table = Table.of(X)
-    if table.named != schema.named:
-        has, was = ("has", "without") if table.named else ("does not have valid", "with")
-        warn(f"X {has} feature names, but BayesianNB was fitted {was} feature names")
-    if not (table.named and schema.named) and len(table.names) != len(schema.raw):
-        raise ValueError(
-            f"X has {len(table.names)} features, but BayesianNB is expecting {len(schema.raw)} features as input"
-        )
-    return schema.through(table)
 
 
 # Rows are drawn at random from a table, also from one that is read in parts, in a single pass. Every row has a number,

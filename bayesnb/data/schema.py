@@ -158,6 +158,34 @@ class Schema:
                 f"numbers or levels in place of {list(self.readings)}"
             )
 
+    def table_of(self, X: Any) -> Table:
+        """Convert a table to the columns that this schema reads.
+
+        Warns
+        -----
+        UserWarning
+            If only the table or only the schema has column names; the columns are then read by position.
+
+        Raises
+        ------
+        ValueError
+            If columns are read by position, and the table and the schema differ in the number of columns.
+        """
+        table = Table.of(X)
+        if table.named != self.named:
+            has, was = ("has", "without") if table.named else ("does not have valid", "with")
+            warn(f"X {has} feature names, but BayesianNB was fitted {was} feature names")
+        if not (table.named and self.named) and len(table.names) != len(self.raw):
+            raise ValueError(
+                f"X has {len(table.names)} features, but BayesianNB is expecting {len(self.raw)} features as input"
+            )
+        return self.through(table)
+
+    def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Keep only the columns that were fitted."""
+        fitted = {*self.raw}
+        return frame[[name for name in frame.columns if name in fitted]]
+
     def through(self, table: Table) -> Table:
         """Replace columns such as dates by their feature columns (see ``readings``), unless already replaced."""
         if not self.readings:

@@ -147,9 +147,6 @@ class Table:
             + meant(column, self.names)
         )
 
-    def all_resolved(self, columns: Iterable[Any]) -> Names:
-        return tuple(map(self.resolved, columns))
-
     def renamed(self, names: Names) -> Table:
         if not self.named:
             return replace(self, names=names)

@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesnb.model import NaiveBayes
+from bayesnb.model.naive_bayes import EXACT
 from bayesnb.numerics import Array
-from bayesnb.wording import Cure, RefusedError, meant, require_choice, require_whole
+from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, require_whole
 
 
 class NoExponentsError(RefusedError):
@@ -360,3 +362,15 @@ def require_few(parameters: int) -> None:
             "with the cube of their number; use {cure}, which learns one exponent",
             value=parameters, expected=MOST_PARAMETERS, cure=Cure("dependence", "tempered"),
         )  # fmt: skip
+
+
+OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
+
+
+def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
+    """Raise ``NoExponentsError`` if a feature does not support exact leave-one-out."""
+    cure = Message("give the column a family that has one, such as {families}, {other}", families=EXACT, other=other)
+    try:
+        model.require_exact("leave-one-out, from which exponents are learned", cure)
+    except RefusedError as error:
+        raise NoExponentsError(error.args[0]) from None

@@ -9,21 +9,26 @@ import numpy as np
 from scipy.special import expit
 
 from bayesnb.dependence.columns import Cells
-from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_few
+from bayesnb.dependence.exponents import (
+    OR_NAIVE,
+    STACKED,
+    Exponents,
+    Group,
+    NoExponentsError,
+    named,
+    require_exact,
+    require_few,
+)
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
 from bayesnb.kernels.blocks import one_thread_each
-from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of, pieces
-from bayesnb.model.naive_bayes import EXACT
+from bayesnb.model import Data, Posterior, normalize, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
 from bayesnb.progress import Progress, counted
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import Cure, Message, RefusedError
-
-OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
 
 COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "forests", "offsets")
 """The settings that determine the counts."""
@@ -67,15 +72,6 @@ def learn(
     order = Order.under(posterior.model, data, labels)
     found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
     return _Learning(found, posterior, data, labels, spec, order).dependence()
-
-
-def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
-    """Raise ``NoExponentsError`` if a feature does not support exact leave-one-out."""
-    cure = Message("give the column a family that has one, such as {families}, {other}", families=EXACT, other=other)
-    try:
-        model.require_exact("leave-one-out, from which exponents are learned", cure)
-    except RefusedError as error:
-        raise NoExponentsError(error.args[0]) from None
 
 
 def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:

@@ -128,7 +128,7 @@ def tabulated(x: Column) -> Tabulated | None:
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
-        n = widest(x.levels)
+        n = x.n_levels
         level = np.arange(n)[:, None]
         table = replace(x, codes=np.where(level < [len(names) for names in x.levels], level, -1))
         return None if FEWER * n > len(x.codes) else Tabulated(x.codes, table)
@@ -215,6 +215,11 @@ class Coded:
 
     def __getitem__(self, rows: Any) -> Coded:
         return replace(self, codes=self.codes[rows])
+
+    @property
+    def n_levels(self) -> int:
+        """The largest number of levels of a column, at least 1."""
+        return max([1, *map(len, self.levels)])
 
     def missing(self) -> Array:
         return self.codes < 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, at_levels, pymc_at_levels, widest
+from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, at_levels, pymc_at_levels
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.kernels.blocks import slices
@@ -251,7 +251,7 @@ class Ordinal(OnTree[CategoryCounts]):
         return self.order if self.orders is None else self.orders[column]
 
     def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
-        return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
+        return CategoryCounts(members.table(x.codes, x.n_levels), x.levels)
 
     def cell_of(self, x: Coded) -> Array:
         paths = self._paths(x.codes.shape[1])

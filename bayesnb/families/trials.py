@@ -22,7 +22,6 @@ from bayesnb.families.columns import (
     of_each_column,
     present,
     pymc_at_levels,
-    widest,
 )
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.kernels.two_floats import TwoFloat
@@ -153,7 +152,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
     support = LEVELS
 
     def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
-        return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
+        return CategoryCounts(members.table(x.codes, x.n_levels), x.levels)
 
     def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0], s.counts.sum(0))

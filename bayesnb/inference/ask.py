@@ -12,7 +12,6 @@ import pandas as pd
 from scipy.special import entr, logsumexp, xlogy
 
 from bayesnb.data.readings import Bounded
-from bayesnb.data.rows import table_of
 from bayesnb.families.columns import Coded
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Exposed
@@ -242,7 +241,7 @@ def ask_next(
     humidity           0.063   0.000   0.1 -0.100
     """
     classifier.require_one_class_prior("what to ask next")
-    table = table_of(row, classifier.schema)
+    table = classifier.schema.table_of(row)
     if table.n_rows != 1:
         raise ValueError(f"Expected a table of one row, such as X[:1]; got {table.n_rows} rows")
     cost_matrix = None if costs is None else matrix_of(costs, classifier.classes)

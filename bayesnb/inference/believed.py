@@ -17,18 +17,7 @@ from scipy.special import entr, logsumexp, rel_entr, xlogy
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
-from bayesnb.model import (
-    Data,
-    DrawnPosterior,
-    Estimate,
-    NaiveBayes,
-    Parameters,
-    Posterior,
-    estimate_rule,
-    normalize,
-    pieces,
-)  # fmt: skip
-from bayesnb.model.naive_bayes import USE_DRAWS
+from bayesnb.model import Data, DrawnPosterior, Estimate, Parameters, Posterior, estimate_rule, normalize, pieces
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import Labels
@@ -59,7 +48,7 @@ class Believed:
 
     def with_estimate(self, estimate: Estimate) -> Believed:
         """A copy with another estimate; ``ValueError`` if the estimate does not exist for these data."""
-        require_point(self.posterior.model, estimate)
+        self.posterior.model.require_estimate(estimate)
         if self.dependence is not None:
             require_prior(estimate)
         plug_in = self.posterior.plug_in(estimate) if estimate_rule(estimate).plugs_in else None
@@ -258,21 +247,6 @@ class Believed:
             return np.stack([np.stack([total, aleatoric, total - aleatoric], 1), np.stack(errors, 1)], axis=1)
 
         return given_row if self.power else given_data
-
-
-def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise an error if the model does not have this plug-in estimate."""
-    # An unknown class has no plug-in, and a sampled feature has no mode.
-    if model.unknown is not None and estimate_rule(estimate).plugs_in:
-        raise RefusedError(
-            "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "
-            "integrated out; use {cure}",
-            estimate=Cure("estimate", estimate),
-            label=model.unknown,
-            cure=Cure("estimate", "predictive"),
-        )
-    if estimate_rule(estimate).point == "mode":
-        model.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 
 
 def require_prior(estimate: Estimate) -> None:

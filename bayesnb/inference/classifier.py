@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
-from bayesnb.data.rows import TrainingRows, table_of
+from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -122,12 +122,12 @@ class Classifier(FittedModel):
 
     def read(self, X: Any) -> tuple[Data, int]:
         """The encoded columns of a table, and its number of rows."""
-        table = table_of(X, self.schema)
+        table = self.schema.table_of(X)
         self.believed.posterior.warn_of_chains()
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """Encode a table from :func:`table_of`, with warnings about unseen levels and unknown words."""
+        """Encode a table from :meth:`Schema.table_of`, with warnings about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
@@ -141,8 +141,12 @@ class Classifier(FittedModel):
                 warn_of_texts(table.column(feature.source[0]), data[name])
         return data
 
+    @property
+    def unlabelled_rows(self) -> Unlabelled:
+        return Unlabelled.of(self.unlabelled)
+
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
-        return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
+        return TrainingRows.of(X, y, sample_weight, self.unlabelled_rows.marker, self.schema)
 
     def encoded(self, rows: TrainingRows, absent: str | None = None) -> tuple[Data, Labels]:
         """Encode the columns, classes and weights of rows."""

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.rows import table_of
 from bayesnb.data.targets import codes_of
 from bayesnb.data.warned import cells_of, unseen_levels
 from bayesnb.inference import contributions
@@ -94,7 +93,7 @@ def explain(
     wind          weak     -0.40
     (total)       None      0.87
     """
-    table = table_of(X, classifier.schema)
+    table = classifier.schema.table_of(X)
     classifier.posterior.warn_of_chains()
     data, n = classifier.encoded_table(table), table.n_rows
     if not n:

@@ -9,7 +9,6 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.data.readings import Bounded
-from bayesnb.data.rows import table_of
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import are_summed, completed, joint_of_cell
 from bayesnb.inference.classifier import Classifier, index_of
@@ -90,7 +89,7 @@ def fill_in(
     """
     classifier.require_one_class_prior("what a missing cell may hold")
     tail = (1 - probability_of_interval(prob)) / 2
-    table = table_of(X, classifier.schema)
+    table = classifier.schema.table_of(X)
     classifier.posterior.warn_of_chains()
     _, data = classifier.schema.read(table, absent="missing")
     # With a dependence, log p(row) is that of naive Bayes, and the class is summed out.

@@ -14,7 +14,7 @@ from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sensitivity import factors
-from bayesnb.model import Data, estimate_rule
+from bayesnb.model import Data
 from bayesnb.numerics import Array
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels
@@ -354,7 +354,7 @@ def _power(classifier: Classifier, asked: Data, top: int) -> float:
     """The exponent nearest to 1 that changes the prediction if all priors are raised to it, or NaN without one."""
     from scipy.optimize import brentq
 
-    every, fixed = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows")
+    every, fixed = factors(classifier.posterior, asked, classifier.estimate, "rows")
     if fixed:
         return np.nan
 

@@ -11,8 +11,8 @@ from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid
-from bayesnb.dependence.exponents import DependenceName, Exponents
-from bayesnb.dependence.learning import learn, require_exact
+from bayesnb.dependence.exponents import DependenceName, Exponents, require_exact
+from bayesnb.dependence.learning import learn
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
 from bayesnb.inference.classifier import Classifier

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.data.specifications import Unlabelled
 from bayesnb.dependence.likelihood import Rows as TermRows
 from bayesnb.dependence.likelihood import log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents
@@ -284,7 +283,7 @@ def _by_gibbs(
     rows = to_pymc.learned_in_two(classifier, X, y)
     if not (rows.weight == 1).all():
         raise ValueError(
-            f"Unlabelled(weight={Unlabelled.of(classifier.unlabelled).weight:g}) raises the likelihood of the "
+            f"Unlabelled(weight={classifier.unlabelled_rows.weight:g}) raises the likelihood of the "
             'unlabelled rows to that power, and the Gibbs sampler draws labels of whole rows: use sampler="nuts", or '
             "fit with Unlabelled(weight=1)"
         )

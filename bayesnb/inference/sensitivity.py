@@ -20,7 +20,7 @@ from bayesnb.inference.believed import PREDICTIVE
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
 from bayesnb.inference.sample import rows_to_ask
-from bayesnb.model import Data, EstimateRule, Posterior, estimate_rule, normalize
+from bayesnb.model import Data, Estimate, EstimateRule, Posterior, estimate_rule, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, RefusedError
 
@@ -150,7 +150,7 @@ def slope(f: Callable[[float], Any], step: float) -> Any:
 
 
 def changes(
-    posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling = "density"
+    posterior: Posterior, data: Data, n_rows: int, estimate: Estimate, scaling: Scaling = "density"
 ) -> tuple[Array, pd.DataFrame]:
     """Changes of class probabilities and log evidence per doubling of a prior's or likelihood's power."""
     # The changes of p(class | row) are an array (part, factor, row, class), with the sum over all factors last. The
@@ -158,7 +158,7 @@ def changes(
     # unchanged by any power.
     # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
     # order, the changes by several powers add.
-    every, fixed = factors(posterior, data, rule, scaling)
+    every, fixed = factors(posterior, data, estimate, scaling)
     log_joint = np.zeros((n_rows, len(posterior.labels)))
     for term in (*(factor.log_term(1.0, 1.0) for parts in every.values() for factor in parts), *fixed.values()):
         log_joint += term
@@ -184,13 +184,14 @@ def changes(
 
 
 def factors(
-    posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling
+    posterior: Posterior, data: Data, estimate: Estimate, scaling: Scaling
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
     """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
 
     For a feature whose prior has no powers, such as a mixture, return the log density of the rows, (row, class),
     instead.
     """
+    rule = estimate_rule(estimate)
 
     def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
         if type(prior) in FLAT:
@@ -298,13 +299,12 @@ def sensitivity(
     classifier.require_counted("powers are of the likelihood of rows that were counted")
     classifier.posterior.require_exact("a power of its prior", "fit it again under another prior")
     classifier.believed.require_naive("the exponents were learned under these priors and would change with them")
-    rule = estimate_rule(classifier.estimate)
-    if rule.flat:
+    if estimate_rule(classifier.estimate).flat:
         raise RefusedError(
             "{estimate} has no prior: {cure}", estimate=Cure("estimate", classifier.estimate), cure=PREDICTIVE
         )
     data, n, index = rows_to_ask(classifier, X, ROWS)
-    change, evidence = changes(classifier.posterior, data, n, rule, scaling)
+    change, evidence = changes(classifier.posterior, data, n, classifier.estimate, scaling)
     if by == "row":
         top = classifier.believed.log_joint(data, n).argmax(axis=1)
         own = change[..., np.arange(n), top].reshape(-1, n).T

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.data.specifications import Unlabelled
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, Statistics
@@ -141,7 +140,7 @@ class LearnedRows:
 
 def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
     """The labelled and the unlabelled learned rows; ``ValueError`` if their total weight differs from the model's."""
-    rows = classifier.rows(X, y).weighing_unlabelled(Unlabelled.of(classifier.unlabelled).weight)
+    rows = classifier.rows(X, y).weighing_unlabelled(classifier.unlabelled_rows.weight)
     if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
         raise ValueError(
             f"rows of weight {rows.weight.sum():g} were given and rows of weight "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesnb.data.rows import table_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sample import drawn_rows
@@ -109,7 +108,7 @@ def verify(
         n = 20
         data = drawn_rows(judged, n, np.random.default_rng(seed))[0]
     else:
-        table = table_of(X, classifier.schema)
+        table = classifier.schema.table_of(X)
         data, n = classifier.encoded_table(table), table.n_rows
         data = {name: data[name] for name in conjugate.model.features}
     if tree is None and own is not fitted:

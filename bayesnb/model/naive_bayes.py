@@ -218,6 +218,20 @@ class NaiveBayes:
     def sampled(self) -> tuple[Any, ...]:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
+    def require_estimate(self, estimate: Estimate) -> None:
+        """Raise an error if the model does not have this plug-in estimate."""
+        # An unknown class has no plug-in, and a sampled feature has no mode.
+        if self.unknown is not None and estimate_rule(estimate).plugs_in:
+            raise RefusedError(
+                "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, "
+                "must be integrated out; use {cure}",
+                estimate=Cure("estimate", estimate),
+                label=self.unknown,
+                cure=Cure("estimate", "predictive"),
+            )
+        if estimate_rule(estimate).point == "mode":
+            self.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
+
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
         """Raise an error if the chosen estimate does not support leave-one-out."""
         if estimate_rule(estimate).plugs_in:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.columns import Coded, columns_of, present, widest
+from bayesnb.families.columns import Coded, columns_of, present
 from bayesnb.families.family import Family
 from bayesnb.priors import Array, Prior, Theta
 from bayesnb.statistics.statistic import Column, arrays_of, joined
@@ -144,7 +144,7 @@ def each[T](
 def shapes(part: Any) -> list[tuple[int, ...]]:
     """Shapes of the arrays in a posterior, a statistic or data."""
     if isinstance(part, Coded):
-        return [(*part.codes.shape, widest(part.levels))]
+        return [(*part.codes.shape, part.n_levels)]
     return [v.shape for v in ([part] if hasattr(part, "shape") else arrays_of(part).values())]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from bayesnb.__about__ import __version__
 from bayesnb.data.rows import given_beside
-from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
@@ -193,7 +192,7 @@ def is_report(path: str | Path) -> bool:
 
 def _learned_codes(clf: BayesianNB | Held, table: Table, y: Any) -> Array:
     model = clf.classifier_
-    target = read_target(y, Unlabelled.of(clf.unlabelled).marker).of_rows(table.n_rows)
+    target = read_target(y, model.unlabelled_rows.marker).of_rows(table.n_rows)
     target.require_labels("a report is of rows with a label")
     codes = target.among(model.classes_)
     count = np.bincount(codes, minlength=len(model.classes_))

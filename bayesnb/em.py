@@ -72,9 +72,9 @@ def em(
     row_weight : array (row,), optional
         The weight of each unlabelled row relative to a labelled row of weight 1.
     at : {"mode", "mean"}
-        Whether each iteration uses the posterior mode or the posterior mean of the parameters. The mean exists under
-        every proper prior. With "mean", the objective is a density of transformed parameters: log-odds, log rates, and
-        (μ, 1/σ) of a Normal.
+        Whether each iteration uses the posterior mode or the posterior mean of the parameters. The posterior mean
+        exists under every proper prior. With "mean", the objective is a density of transformed parameters: log-odds,
+        log rates, and (μ, 1/σ) of a Normal.
     starts : int
         The number of starts. All starts but the first use parameters drawn from the posterior given the labelled rows.
     tolerance : float

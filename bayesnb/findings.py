@@ -256,9 +256,9 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Report what deserves attention in the columns of a table before a model is fitted, and what to do.
 
     Findings include identifiers, markers of missing values, dates, numbers with units, levels in several spellings,
-    skewed amounts, counts, and columns whose values or missing values alone predict the class of nearly every row.
-    Findings also include differences and ratios of two columns that help to predict the class. At most 50,000 randomly
-    chosen rows are examined.
+    skewed amounts, counts, and columns that alone predict the class of nearly every row. Findings also include
+    differences and ratios of two columns that help to predict the class. At most 50,000 randomly chosen rows are
+    examined.
 
     Parameters
     ----------
@@ -896,7 +896,7 @@ def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark |
 
 
 def _apart(held: pd.Series) -> tuple[str, Array] | None:
-    """A sentence about numbers far from all others, and those that may be typing errors (empty for another unit)."""
+    """A sentence about numbers far from all others, and the numbers among them that may be typing errors."""
     # Another unit multiplies numbers that are not negative, so their logs are compared, without zeros.
     # Of about 30,500 columns of 3,620 public tables, 52 have up to four such cells, and most of these are errors. Of
     # 12,700 columns, 7 have more; at least 3 of these columns hold errors.
@@ -941,7 +941,7 @@ def _without_tail(x: Array) -> tuple[Array, Array]:
 
 
 def _chance_of_gap(x: Array, k: int) -> float:
-    """The probability of a ratio as large as that of the sorted numbers x[k] and x[k - 1] in a Pareto tail."""
+    """The probability that a Pareto tail has a gap as large as that between the sorted numbers x[k - 1] and x[k]."""
     # In a Pareto tail, the heaviest of usual columns, the logarithms of neighbours differ by exponential variables.
     # Their scale is estimated (Hill 1975) from the numbers below the gap, of which at least ten are different.
     above = np.log(x[x > x[0]] - x[0])
@@ -1060,7 +1060,7 @@ def _correlations(x: pd.DataFrame) -> Array:
 
 
 def _errors(x: Array, y: Array) -> int:
-    """Number of rows (at most 1 % plus one) without which y is nearly linear in x; 0 if y is not."""
+    """Number of outliers (at most 1 % of rows, plus one) from a nearly linear relation of x and y; 0 without one."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0

@@ -1,4 +1,4 @@
-"""Functions that make a classifier from rows, and from the classifier ``before`` these rows."""
+"""Functions that make a classifier from rows and, optionally, from an earlier classifier, ``before``."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def log(x: Array) -> Array:
 
 
 def log_sum(terms: Sequence[Array]) -> Array:
-    """ln Σ exp(term), for each element of the arrays."""
+    """The logarithm of a sum, ln Σ exp(term), for each element of the arrays."""
     return reduce(_log_sum_of_two, terms)
 
 
@@ -171,7 +171,7 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
 
 
 def sums_of_others(x: Array) -> Array:
-    """For each number along the last axis, the sum of all others."""
+    """For each number along the last axis, the sum of all other numbers."""
     before, after = np.zeros_like(x), np.zeros_like(x)
     before[..., 1:] = np.cumsum(x[..., :-1], -1)
     after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]

@@ -47,9 +47,9 @@ def compare(
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, --dependence auto is scored on the held-out rows that also determine the weights of its models. If at most a
     fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
-    family of each column, the class probabilities of the row under each estimate and dependence, and the posterior
-    interval of p(class | row, parameters). The class probabilities and the interval of a held-out row come from models
-    that have not learned the row. --more shows how further rows would improve the recommended model.
+    family of each column, the class probabilities of the row under each model, and their posterior interval under naive
+    Bayes. The class probabilities and the interval of a held-out row come from models that have not learned the row.
+    --more shows how further rows would improve the recommended model.
     """
     import numpy as np
 

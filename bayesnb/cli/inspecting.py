@@ -30,9 +30,9 @@ def inspect(
 ) -> int:  # fmt: skip
     """Show how each column is read; or show what a model contains.
 
-    For a model, the output shows the class column, the other columns, the leave-one-out score of the learned rows, and
-    how much each column by itself reveals about the class. For a table, the output adds findings that deserve
-    attention. The last line is the command that fits a model with the advised options.
+    For a model, the output shows all columns, the leave-one-out score of the learned rows, and how informative each
+    column is by itself. For a table, the output adds findings that deserve attention. The last line is the command that
+    fits a model with the advised options.
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled

@@ -83,9 +83,10 @@ def audit(
 
     DATA is the name of an embedded data set, or a path as for `fit`, with at most 200 columns. Naive Bayes assumes that
     the columns are independent given the class. For every pair of columns, the audit computes a Bayes factor, the
-    mutual information, and the decrease in log loss on held-out rows if the pair is modelled. The audit also compares
-    columns and pairs with tables simulated from the model. A label is doubtful if the model of all other rows gives the
-    label a small probability. The model that judges the labels includes any dependence that the audit recommends.
+    mutual information, and the decrease in held-out log loss if the dependence of the pair is modelled. The audit also
+    compares columns and pairs with tables simulated from the model. A label is doubtful if the model of all other rows
+    gives the label a small probability. The model that judges the labels includes any dependence that the audit
+    recommends.
 
     The first sentence of the output recommends a value of --dependence. `compare` and `report` show how much the
     recommended dependence improves predictions.

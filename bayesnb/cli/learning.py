@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    The exponents of a --dependence are learned from a random sample of the rows.
+    The exponents that --dependence adds are learned from a random sample of the rows.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -120,10 +120,10 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
-    With --dependence none, the result is as if the model had learned all rows from the start. Otherwise, the exponents,
-    intervals and model weights of the dependence stay unchanged. The old file stays until the new file is complete. If
-    another process changes the file meanwhile, the rows are added to the changed model. If the rows come from stdin,
-    the command instead fails without writing, because they cannot be read again.
+    With --dependence none, the result is as if the model had learned all rows from the start. With any other
+    --dependence, the learned exponents, intervals and model weights stay unchanged. The old file stays until the new
+    file is complete. If another process changes the file meanwhile, the rows are added to the changed model; rows from
+    stdin cannot be read again, so the command then fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -132,8 +132,8 @@ def update(model: str, more: str, **given: Any) -> int:
 def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
-    With --dependence none, the result is as if the model had never learned the rows. Otherwise, the removed rows still
-    influence the exponents, intervals and model weights of the dependence.
+    With --dependence none, the result is as if the model had never learned the rows. With any other --dependence, the
+    removed rows still influence the exponents, intervals and model weights.
     """
     return _changed("without_rows", model, rows, **given)
 

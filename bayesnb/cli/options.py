@@ -81,7 +81,7 @@ class Command(click.Command):
 
 
 def given(name: str) -> bool:
-    """Whether the user gave the option of the parameter ``name`` to the command that runs."""
+    """Whether the user gave the option for the parameter ``name`` to the current command."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 

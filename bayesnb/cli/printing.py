@@ -85,7 +85,7 @@ def print_sections(sections: Iterable[Section]) -> None:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people; if the console is too narrow for the longest words, every row is a list."""
+    """A table for people; if the console is too narrow for the longest words, every row is printed as a list."""
     from rich.cells import cell_len, set_cell_size
     from rich.table import Table
     from rich.text import Text

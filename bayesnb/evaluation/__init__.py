@@ -37,8 +37,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         True classes.
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
-        int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` is fitted, and ``X`` and ``y`` are held-out rows.
-        If ``X`` seems to hold learned rows, a warning is issued.
+        int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` must already be fitted, and ``X`` and ``y`` must
+        be held-out rows. If ``X`` seems to hold learned rows, a warning is issued.
 
     Returns
     -------

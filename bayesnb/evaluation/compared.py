@@ -66,7 +66,7 @@ class Comparison:
 
     @property
     def recommended(self) -> Any:
-        """The best model that is clearly better than the default, or the default.
+        """The best of the models that are clearly better than the default; the default if there are no such models.
 
         A clearly better model has a log loss that is smaller by more than two standard errors, and by at least 0.0005
         nats per row. A plug-in estimate with infinite regret is recommended only if it is the default.
@@ -93,7 +93,7 @@ class Comparison:
     def regret(self, name: Any) -> Message:
         """A sentence about a plug-in's log loss, compared with full Bayes.
 
-        If a model failed, its error is raised.
+        If the plug-in could not be fitted, raise the error of its fit.
         """
         if name in self.absent:
             raise self.absent[name]

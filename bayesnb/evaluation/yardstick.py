@@ -88,7 +88,7 @@ def ours(**parameters: Any) -> Method:
 
 
 def bootstrap(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier, refitted to rows drawn with replacement (Efron 1979)."""
+    """A method that refits a scikit-learn classifier to rows drawn with replacement (Efron 1979)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         (x, new), found = _as_numbers(X, asked), []
@@ -102,7 +102,7 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier, fitted with several seeds (deep ensembles, Lakshminarayanan et al. 2017)."""
+    """A method that fits a classifier with several seeds (deep ensembles, Lakshminarayanan et al. 2017)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         x, new = _as_numbers(X, asked)

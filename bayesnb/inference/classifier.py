@@ -1,4 +1,4 @@
-"""An immutable fitted model, whose methods are questions."""
+"""An immutable fitted model, with a method for each question about it."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Classifier(FittedModel):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """For a method that learns or saves, raise an error that names the estimator."""
+            """For a method that learns or saves, raise an error that refers to the estimator."""
             if name in ("fit", "partial_fit", "forget", "merge", "discount", "save"):
                 said = f"Classifier has no {name!r}, because it cannot learn: call clf.{name}(...) on the BayesianNB"
                 raise AttributeError(f"{said} that it was made from, then make it anew", name=name, obj=self)

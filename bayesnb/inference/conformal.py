@@ -172,7 +172,7 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """Conformal p-value of each row and class: the share of rows at least as unusual in the class.
+        """Conformal p-value of each row and class: the share of known rows that are at least as unusual in the class.
 
         Parameters
         ----------
@@ -229,8 +229,8 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. The set of a row that is unusual under every
-            class is empty. Without smoothing, a class compared with fewer than 1 / (1 - coverage) - 1 known rows is in
-            every set.
+            class is empty. Without smoothing, every set contains each class that is compared with fewer than 1 / (1 -
+            coverage) - 1 known rows.
 
         Examples
         --------
@@ -263,9 +263,10 @@ def conformal(
         Whether to compare rows only with known rows of the same class (Mondrian), so that the guarantee holds within
         each class.
     method : {"full", "loo", "split"}
-        "full" scores every row by the model of all other rows. Its guarantee is exact, but each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
-        has no guarantee. "split" uses held-out rows, and its guarantee is exact even with a ``dependence``.
+        "full" scores every row by the model of all other rows. The guarantee of "full" is exact, but each new row takes
+        two passes over the learned rows. "loo" scores learned rows by exact leave-one-out, which is as fast as
+        predicting, but has no guarantee. "split" uses held-out rows, with an exact guarantee even if the model has a
+        ``dependence``.
 
     Returns
     -------

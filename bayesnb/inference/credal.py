@@ -244,8 +244,8 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2. ``s`` applies to the classes and to
-        categorical and 0/1 columns; all other columns keep their fitted prior. In Python, ``None`` means that all
-        priors are the fitted priors.
+        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, possible only in
+        Python, all priors are the fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}
@@ -315,7 +315,7 @@ def _bounds(
     classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:  # fmt: skip
-    """Combine all factors into bounds; ``cells`` are the codes of imprecise Dirichlet columns."""
+    """Combine the bounds of all factors; ``cells`` holds the codes of the columns with a set of Dirichlet priors."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

@@ -62,8 +62,8 @@ def explain(
         unseen level, ``missing`` is true, but ``value`` shows the level.
 
         ``log_odds`` uses probabilities averaged over the parameters, but the interval describes the log-odds under
-        single values of the parameters. Therefore, ``log_odds`` may lie outside the interval if a value is far from the
-        learned values, if a word occurs many times, or if few rows were learned.
+        single values of the parameters. Therefore, ``log_odds`` may lie outside the interval, for example if few rows
+        were learned.
 
     Notes
     -----

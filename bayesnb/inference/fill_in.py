@@ -52,9 +52,9 @@ def fill_in(
         probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are written as in the
         table. A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
 
-        The distribution holds the ``probability`` of each possible value. For a real column, the listed values are
-        quadrature nodes. The first and the last node also represent all values beyond the nodes, which have a
-        probability of at most 1e-6 on each side.
+        The distribution holds the ``probability`` of each possible value. For a column of real numbers, the values are
+        nodes of numerical integration. The first and the last node also represent all values beyond the nodes, which
+        have a probability of at most 1e-6 on each side.
 
         ``attrs["not_filled"]`` lists columns that cannot be filled in: bags of words, and counts whose exposure is
         missing.

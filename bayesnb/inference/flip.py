@@ -173,8 +173,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The smallest changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. With any other column, rows are
-    removed one by one, and fewer rows than found may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. If a column has another type, rows
+    are removed one by one, and fewer rows than found may suffice.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The exponent nearest to 1 that changes the prediction if all priors are raised to it, or NaN without one."""
+    """The exponent nearest to 1 that changes the prediction if all priors are raised to it; NaN if no exponent does."""
     from scipy.optimize import brentq
 
     every, fixed = factors(classifier.posterior, asked, classifier.estimate, "rows")

@@ -121,8 +121,8 @@ def worth_of_rows(
     Notes
     -----
     See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so losses and regrets after
-    many further rows are only a rough guide. For example, losses predicted from 60 rows for 1,340 more rows were 0.03
-    to 0.18 nats too small.
+    many further rows are only a rough guide: losses predicted from 60 rows for 1,340 more rows were 0.03 to 0.18 nats
+    too small.
 
     References
     ----------

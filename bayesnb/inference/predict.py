@@ -53,7 +53,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has probability 0 under every class, which only plug-ins can cause.
+        If a row has probability 0 under every class, which happens only with plug-in estimates.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def predict_table(
     Returns
     -------
     DataFrame (row, ...)
-        The columns named in ``keep``, ``prediction``, and ``p_<class>`` for each class. An interval adds
-        ``p_<class>_lower``, ``p_<class>_median`` and ``p_<class>_upper``. For a Dask or Spark DataFrame the result is
-        lazy. For other tables read in parts, the result is an iterator of data frames, in row order.
+        The columns named in ``keep``, ``prediction``, and ``p_<class>`` for each class. With ``interval``, the columns
+        ``p_<class>_lower``, ``p_<class>_median`` and ``p_<class>_upper`` are added. For a Dask or Spark DataFrame the
+        result is lazy. For other tables read in parts, the result is an iterator of data frames, in row order.
 
     Examples
     --------

@@ -204,7 +204,7 @@ def _informations(hot: Array, starts: Array) -> Array:
 
 
 def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Array:
-    """Correlation ratios between level columns and centred number columns, (table, levels, numbers)."""
+    """Correlation ratios between categorical columns and centred numeric columns, (table, levels, numbers)."""
     swapped = np.swapaxes(hot, 1, 2)
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
     n, whole, spread = (np.add.reduceat(v, starts, axis=1) for v in (count, total, square))

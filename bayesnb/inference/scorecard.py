@@ -91,7 +91,7 @@ class Scorecard:
     cure : Cure, optional
         What to try if the model is overconfident.
     gain : (float, float)
-        Interval of the mean decrease of the log loss, compared row by row with the class frequencies.
+        Interval of the mean decrease in log loss from the class frequencies to the model, paired by row.
 
     Examples
     --------

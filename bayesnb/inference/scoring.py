@@ -58,7 +58,7 @@ def brier_terms(proba: Array, codes: Array) -> Array:
 
 
 def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
-    """The area under the ROC curve, and the influence of each row on it.
+    """The area under the ROC curve, and the influence of each row on this area.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    The effect of different forecasts within a bin is added to the resolution, which can be slightly below 0.
+    If forecasts differ within a bin, the effect is counted in the resolution, which can therefore be slightly below 0.
 
     References
     ----------

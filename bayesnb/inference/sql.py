@@ -357,8 +357,8 @@ def to_sql(
 
     Notes
     -----
-    Missing values are NULL or NaN. Databases compute in floats, so the probabilities agree with :meth:`predict_proba`
-    to about 1e-12, or to about 1e-8 for counts above 100,000.
+    Missing values are NULL or NaN. The probabilities agree with :meth:`predict_proba` to about 1e-12, or 1e-8 for
+    counts above 100,000.
 
     Examples
     --------

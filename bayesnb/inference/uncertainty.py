@@ -75,8 +75,8 @@ def uncertainty(
         * ``aleatoric``: the expected entropy of p(class | row, θ), in nats;
         * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
         * ``novelty``: -ln p(row), high for rows that resemble no learned row;
-        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower. Only the row's known
-          columns are compared, with the learned rows in which all of these columns are known (NaN without such rows).
+        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower. The comparison uses only
+          the row's known columns, and only learned rows in which all these columns are known (NaN without such rows).
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
         standard error of each column. ``attrs["note"]`` warns if expected counts replaced missing labels.

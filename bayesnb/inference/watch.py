@@ -473,8 +473,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a gambler who bets against the model, starting with 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
-    If the levels of a column are not declared by its type or family, they are found in √n random rows of the n learned
-    rows of each class. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
+    For a column without declared levels, the levels are found in √n random rows of the n learned rows of each class.
+    All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

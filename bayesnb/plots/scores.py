@@ -96,8 +96,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        With two classes, only the second class is shown. The plug-in and full Bayes agree on the line. A circle marks a
-        row for which the plug-in and full Bayes predict different classes.
+        With two classes, only the second class is shown. On the diagonal line, the plug-in and full Bayes agree. A
+        circle marks a row for which the plug-in and full Bayes predict different classes.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     -------
     Figure
         The expected loss per row (left), with a band if ``found`` has intervals, and the regret of each plug-in
-        (right). A regret below the dashed line does not matter.
+        (right). A regret below the dashed line is negligible.
 
     Examples
     --------

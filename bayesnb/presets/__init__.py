@@ -40,7 +40,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        This share of the largest variance of any number column is added to every variance, as in ``GaussianNB``.
+        This share of the largest variance of any numeric column is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
@@ -86,8 +86,8 @@ def sklearn(
 def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
     """``naiveBayes`` of the R package e1071.
 
-    The variance of numbers has the divisor N - 1. Class probabilities are relative frequencies. Unseen levels are
-    skipped.
+    The variance of a numeric column has the divisor N - 1. Class probabilities are relative frequencies. Unseen levels
+    are skipped.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     Notes
     -----
     To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
-    row underflow to 0 in all classes. A number column that is constant in a class raises an error in both packages.
+    row underflow to 0 in all classes. A numeric column that is constant in a class raises an error in both packages.
 
     Examples
     --------

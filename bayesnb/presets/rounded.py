@@ -33,8 +33,8 @@ class RoundedGaussian(Pointwise[Precision]):
     """A normal distribution with Weka's point estimates of mean and standard deviation instead of a posterior.
 
     The precision h of a column is the mean distance between neighbouring distinct values. The mean and the standard
-    deviation (``ddof=0``, at least h / 6) are computed from values rounded to multiples of h. A value has the
-    probability of the interval of width h around the rounded value. *Source: the classes ``NaiveBayes`` and
+    deviation (``ddof=0``, at least h / 6) are computed from values rounded to multiples of h. The probability of a
+    value is that of the interval of width h around the rounded value. *Source: the classes ``NaiveBayes`` and
     ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples

@@ -27,7 +27,7 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars with intervals in the last column of a table, one bar per row, or NaN for no bar.
+    """Bars with intervals in the last column of a table, one bar per row (NaN: no bar).
 
     Bars to the right favour the class ``label``; bars to the left favour ``against``.
     """

@@ -106,7 +106,7 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior."""
+    """Group the columns of a posterior into blocks that share variables."""
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
         if not family.classes_apart:

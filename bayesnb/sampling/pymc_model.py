@@ -77,7 +77,7 @@ def build(
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add the variables of a block to the open model, and return them, each with an axis of columns."""
+    """Add a block's variables to the PyMC model in context, and return them, each with an axis of columns."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)

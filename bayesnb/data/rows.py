@@ -61,7 +61,7 @@ class TrainingRows:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
         table = Table.of(X, min_rows=1) if schema is None else schema.table_of(X)
         target = read_target(y, unlabelled) if shares is None else Target(np.zeros(len(shares[1]), int), shares[0])
-        target, weight = target.of_rows(table.n_rows), np.broadcast_to(1.0, len(target))  # The memory of one number.
+        target, weight = target.of_rows(table.n_rows), np.broadcast_to(1.0, table.n_rows)  # The memory of one number.
         if sample_weight is not None:
             from sklearn.utils.validation import _check_sample_weight
 

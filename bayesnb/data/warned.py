@@ -396,7 +396,7 @@ def warn_of_target(table: Table, target: Target, soft: bool) -> None:
             "y.cat.remove_unused_categories() if no row can have this class"
         )
     # Of k columns that equal y with probability 0.7 in each row, one equals it in n rows with probability k 0.7ⁿ.
-    if table.sparse or len(target.classes) < 2 or not target.complete or len(table.names) * 0.7 ** len(target) > 0.001:
+    if table.sparse or len(target.classes) < 2 or not target.complete or len(table.names) * 0.7**table.n_rows > 0.001:
         return
     labels, names = target.classes[target.codes[:FIRST]], table.names
     if table.numeric and labels.dtype.kind in "biuf":

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.model import NaiveBayes
+from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.model.naive_bayes import EXACT
 from bayesnb.numerics import Array
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, require_whole
 
 
@@ -374,3 +375,17 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
         model.require_exact("leave-one-out, from which exponents are learned", cure)
     except RefusedError as error:
         raise NoExponentsError(error.args[0]) from None
+
+
+def require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
+    """Raise ``NoExponentsError`` if the features, the rows or the number of exponents do not allow to learn them."""
+    require_exact(posterior.model)
+    weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
+    if rows.sum() > 1 and weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:
+        raise NoExponentsError(
+            "{value} of {expected} rows are the only row of their class, and no exponent is learned from such rows; "
+            "take a class that several rows share, {other}",
+            value=int((rows == 1).sum()), expected=int(rows.sum()), other=OR_NAIVE,
+        )  # fmt: skip
+    columns = 1 if spec.by == "model" else len(posterior.pieces)
+    require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))

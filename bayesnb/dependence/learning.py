@@ -9,16 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayesnb.dependence.columns import Cells
-from bayesnb.dependence.exponents import (
-    OR_NAIVE,
-    STACKED,
-    Exponents,
-    Group,
-    NoExponentsError,
-    named,
-    require_exact,
-    require_few,
-)
+from bayesnb.dependence.exponents import STACKED, Exponents, Group, NoExponentsError, named, require_learnable
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
@@ -68,23 +59,10 @@ def learn(
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
         order = Order.under(posterior.model, data, labels)
         return _Learning(before.terms, posterior, data, labels, spec, order).dependence()
-    _require_learnable(posterior, labels, spec)
+    require_learnable(posterior, labels, spec)
     order = Order.under(posterior.model, data, labels)
     found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
     return _Learning(found, posterior, data, labels, spec, order).dependence()
-
-
-def _require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
-    require_exact(posterior.model)
-    weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
-    if rows.sum() > 1 and weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:
-        raise NoExponentsError(
-            "{value} of {expected} rows are the only row of their class, and no exponent is learned from such rows; "
-            "take a class that several rows share, {other}",
-            value=int((rows == 1).sum()), expected=int(rows.sum()), other=OR_NAIVE,
-        )  # fmt: skip
-    columns = 1 if spec.by == "model" else len(posterior.pieces)
-    require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 
 type Members = Mapping[str, LearnedExponents]

@@ -52,6 +52,11 @@ class Draws(Belief):
 
     _class_axis: ClassVar[int] = 1
 
+    @classmethod
+    def independent(cls, theta: Mapping[str, Array], n: float = np.inf) -> Draws:
+        """Draws without chains, whose diagnostics are perfect, worth ``n`` draws."""
+        return cls(theta, Convergence(1.0, 1.0, float(n), 0, "nothing moves"))
+
     def __len__(self) -> int:
         return len(next(iter(self.theta.values())))
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.chains import Convergence
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
@@ -269,7 +268,7 @@ class NaiveBayes:
                 prior[name] = believed[name] = family.priors(statistics.features[name], statistics.labels)
                 if not family.exact:
                     drawn = family.theta(family.draw_prior(prior[name], rng, n))
-                    believed[name] = Draws(drawn, Convergence(1.0, 1.0, float(n), 0, ""))
+                    believed[name] = Draws.independent(drawn, n)
         label = self.label.over_classes(statistics.labels, statistics.rows)
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.chains import Convergence
 from bayesnb.families.columns import CategoryCounts, over_columns
 from bayesnb.families.sampled import Declared, Draws, Pointwise, WeightedValues
 from bayesnb.numerics import Array, Size, log_interval
@@ -79,8 +78,7 @@ class RoundedGaussian(Pointwise[Precision]):
         sigma = np.sqrt(mean((rounded - mu[at]) ** 2))
         sigma = np.where(sigma > CONSTANT, np.maximum(prior.h / 6, sigma), prior.h / 6)
         theta = {"mu": mu, "sigma": sigma, "h": prior.h}
-        # There is no sampling, so the diagnostics are perfect.
-        return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, np.inf, 0, "nothing moves"))
+        return Draws.independent({name: v[None] for name, v in theta.items()})
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(("mu", "sigma", "h"), ("class", "column"))

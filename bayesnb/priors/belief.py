@@ -108,12 +108,6 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 """Allowed ranges of a parameter and their lower ends."""
 
 
-def require_in_range(name: str, value: Array, allowed: str) -> None:
-    """Raise ``ValueError`` for a parameter outside its range."""
-    if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
-        raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
     """A distribution of θ. The parameters are arrays, with one independent θ per position."""
@@ -137,9 +131,11 @@ class Belief(ABC):
     def __post_init__(self) -> None:
         for name, allowed in self._ranges.items():
             if (given := getattr(self, name)) is not None and not isinstance(given, str):
-                value = np.asarray(given, float)
-                require_in_range(name, value, allowed)
-                object.__setattr__(self, name, value)
+                named = isinstance(given, Mapping)
+                value = np.asarray(list(given.values()) if named else given, float)
+                if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
+                    raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
+                object.__setattr__(self, name, given if named else value)
 
     @abstractmethod
     def proper(self) -> Array:

@@ -34,7 +34,6 @@ from bayesnb.priors.belief import (
     Theta,
     by_label,
     first,
-    require_in_range,
     require_mode,
     shared,
 )
@@ -270,16 +269,14 @@ class Dirichlet(SimplexPrior):
     tuned: bool | None = field(default=None, repr=False)
 
     _own_cell = "level"
+    _ranges: ClassVar = {"alpha": NOT_NEGATIVE}
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha": ("alpha",)}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", by_label(self.alpha, "alpha"))
-        if isinstance(self.alpha, Mapping):
-            require_in_range("alpha", np.array(list(self.alpha.values()), float), NOT_NEGATIVE)
-        else:
-            alpha = np.asarray(self.alpha, float)
-            require_in_range("alpha", alpha, NOT_NEGATIVE)
-            object.__setattr__(self, "alpha", alpha if alpha.ndim else float(alpha))
+        super().__post_init__()
+        if isinstance(self.alpha, np.ndarray) and not self.alpha.ndim:
+            object.__setattr__(self, "alpha", float(self.alpha))
         if self.per not in get_args(Per.__value__):
             raise ValueError(f"Expected per to be 'level', 'class', 'feature' or 'pooled'; got {self.per!r}")
         if self.per != "level" and not isinstance(self.alpha, float):

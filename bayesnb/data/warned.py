@@ -541,9 +541,9 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
             n, own = np.broadcast_to(moments.n, moments.total.shape), moments.own(moments.scatter)
             each = zip(columns, n.T, moments.mean.T, own.T, strict=True)
             found |= {column: numbers for (column, inferred), *numbers in each if inferred}
-    names = [name for name in schema.names if name in found]
-    if not names:
+    if not found:
         return [], *np.zeros((3, len(statistics.rows), 0))
+    names = [name for name in schema.names if name in found]
     return names, *np.moveaxis(np.array([found[name] for name in names]), (0, 1), (2, 0))
 
 

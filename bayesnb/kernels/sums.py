@@ -21,9 +21,11 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
     """The total weight Σ w of the rows of each class, (class,)."""
     # If all rows share a weight, its array may occupy the memory of one number.
     if weight.strides == (0,) and len(weight):
+        if n > 8:
+            return np.bincount(codes, minlength=n) * weight[0]
         # For few codes, comparisons are faster: bincount finishes each addition to a number before the next one.
-        rows = [np.count_nonzero(codes == c) for c in range(n)] if n <= 8 else np.bincount(codes, minlength=n)
-        return np.asarray(rows) * weight[0]
+        rows = [np.count_nonzero(codes == c) for c in range(n - 1)]
+        return np.array([*rows, len(codes) - sum(rows)]) * weight[0]
     parts = blocks.slices(len(codes))
     return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
 

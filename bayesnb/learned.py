@@ -95,8 +95,6 @@ class Learned:
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
-        if classes is self.classes:
-            return self
         places = _places(self.classes, classes)
         counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
         statistics = self.statistics.reindexed(classes.tolist())
@@ -145,7 +143,8 @@ def believed(
     if before is not None:
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
-    learned = learned.over(classes)
+    if classes is not learned.classes:
+        learned = learned.over(classes)
     if isinstance(label, WithUnknown) and learned.statistics.rows[classes.tolist().index(label.unknown)] > 0:
         raise RefusedError(
             "rows have the label {label!r}, which {unknown} gives to the class without rows; give it another name, or "

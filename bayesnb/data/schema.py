@@ -223,10 +223,11 @@ class Schema:
         "error".
         """
         table = self.through(table) if learn else table
-        if learn and self.all_words and table.named:
-            return self.of_words(united(self.names, table.names)), self.of_words(table.names).read(table)[1]
-        cure = LET_JOIN if learn else AS_LEARNED if absent is None else COUNT_AS_MISSING
-        table = self._by_name(table, absent or ("missing" if self.columns == "grow" else "error"), cure)
+        if table.names != self.names:
+            if learn and self.all_words and table.named:
+                return self.of_words(united(self.names, table.names)), self.of_words(table.names).read(table)[1]
+            cure = LET_JOIN if learn else AS_LEARNED if absent is None else COUNT_AS_MISSING
+            table = self._by_name(table, absent or ("missing" if self.columns == "grow" else "error"), cure)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             features[name], data[name] = feature.encode(table, self.unseen if not learn else None)
@@ -244,8 +245,6 @@ class Schema:
         return replace(self, names=words, features=features)
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        if table.names == self.names:
-            return table
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")

@@ -538,8 +538,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
             return list(features[0].columns), rows, mean, np.full(rows.shape, np.inf)
         if moments is not None:
             columns = ((column, f.origin.inferred and not f.source) for f in features for column in f.columns)
-            n, own = np.broadcast_to(moments.n, moments.total.shape), moments.own(moments.scatter)
-            each = zip(columns, n.T, moments.mean.T, own.T, strict=True)
+            each = zip(columns, moments.n.T, moments.mean.T, moments.scatter.T, strict=True)
             found |= {column: numbers for (column, inferred), *numbers in each if inferred}
     if not found:
         return [], *np.zeros((3, len(statistics.rows), 0))

@@ -105,7 +105,7 @@ def _equivalent(name: str, known: list[str]) -> str:
 
 
 def _told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
-    """Suggest a known parameter in the error about an unknown one."""
+    """If a parameter is unknown, suggest a known parameter in the error."""
     known = inspect.signature(init).parameters.keys()
 
     @wraps(init)
@@ -376,7 +376,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the rows were evidently never learned, or if no class would be left. The model then stays as it was.
+            If the rows were evidently never learned, or if no class would be left. After this error, the model is
+            unchanged.
 
         Examples
         --------

@@ -183,7 +183,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Return ``given`` plus recommended families, spelled as on the command line; families in ``given`` stay."""
+    """Return ``given`` plus recommended families, spelled as on the command line; families in ``given`` are kept."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:

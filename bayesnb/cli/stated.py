@@ -1,6 +1,6 @@
 """``python -m bayesnb.cli.stated`` extracts options from signatures and docstrings to ``stated.json``.
 
-Importing the functions for every help text would take a second.
+Without this file, every help text would import the functions, which takes a second.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If terms have exponents, or if the estimate needs a mode: draws have no mode.
+            If the model has a ``dependence``, or if the estimate needs a mode, because draws have no mode.
         """
         self.require_one_class_prior("from_draws")
         self.believed.require_naive("draws of the parameters do not include the exponents")
@@ -277,10 +277,10 @@ class Classifier(FittedModel):
 
         Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
         ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean.
-        With "auto", which averages several models, these are the exponents of the model with all terms, as in
-        ``sample_posterior(stage="exponents")``.
-        ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
-        true if rows were learned or forgotten after the exponents were learned.
+        With "auto", which averages several models, the table describes the largest model, as in
+        ``sample_posterior(stage="exponents")``. ``attrs["rows"]`` is the total weight of the rows from which the
+        exponents were learned. ``attrs["older"]`` is true if rows were learned or forgotten after the exponents were
+        learned.
 
         Examples
         --------

@@ -126,8 +126,8 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(class | row, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. If the
-    model has exponents or forests, they are drawn, too. The parameters of Pólya trees and of joint distributions of
+    With ``given="row"``, the mean of the draws approximates ``predict_proba`` with ``estimate="predictive"``. Exponents
+    and forests are drawn, too, if the model has them. The parameters of Pólya trees and of joint distributions of
     several columns are integrated out.
 
     Parameters

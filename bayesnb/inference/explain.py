@@ -67,11 +67,11 @@ def explain(
 
     Notes
     -----
-    With exponents, the entry of a column is the log-likelihood ratio times the exponent, plus learned offsets and
-    slopes. Effects that belong to no single column, such as that of similar learned rows, are divided among the columns
-    (``docs/theory/exponents.md``). Histograms of columns, groups of columns and trees have separate entries. "(offset)"
-    is the learned correction of the class frequencies. "(averaging)" is the effect of averaging over exponents or
-    dependent parameters instead of plugging in estimates.
+    If the model has exponents, the entry of a column is its log-likelihood ratio times its exponent, plus learned
+    corrections. Effects that belong to no single column, such as that of similar learned rows, are divided among the
+    columns (``docs/theory/exponents.md``). Histograms of columns, groups of columns and trees have separate entries.
+    "(offset)" is the learned correction of the class frequencies. "(averaging)" is the effect of averaging over
+    exponents or dependent parameters instead of plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. In addition, each edge between two columns
     contributes its log density ratio times its average probability (``docs/theory/forests.md``). An edge has an entry

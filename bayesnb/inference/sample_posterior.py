@@ -60,10 +60,10 @@ def sample_posterior(
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).
     stage : {"parameters", "exponents"}
-        "parameters" draws the parameters of the columns and classes. With a dependence, the tree still describes naive
-        Bayes, as ``attrs["note"]`` states. "exponents" draws the exponents: pass the rows from which they were learned
-        as X, y and ``sample_weight``. For exponents, "exact" uses a Normal approximation if accurate, otherwise slice
-        sampling; "nuts" uses the model of :meth:`to_pymc`.
+        "parameters" draws the parameters of the columns and classes. Even with a ``dependence``, the tree then
+        describes naive Bayes, as ``attrs["note"]`` states. "exponents" draws the exponents, given the rows from which
+        the exponents were learned (X, y and ``sample_weight``). For exponents, "exact" uses a Normal approximation if
+        accurate, otherwise slice sampling; "nuts" uses the model of :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only with ``stage="exponents"``.
     **arguments
@@ -206,8 +206,9 @@ class _Draws:
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
         """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
-        Variables are exponents ``w`` (term), intercepts ``b`` (class) and, in some models, ``b_cell`` (class, cell) and
-        ``d`` (class, deviation).
+        The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have intercepts per
+        level or interval, ``b_cell`` (class, cell), and exponents that differ between classes by ``d`` (class,
+        deviation).
         """
         from xarray import DataTree
 

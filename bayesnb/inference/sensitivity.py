@@ -267,7 +267,7 @@ def sensitivity(
         power, at power 1.
 
         ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
-        ``Rounded``). Such features have no row in the table, and their priors stay fixed in "(all)".
+        ``Rounded``). Features without powers have no row in the table, and "(all)" keeps their priors.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def to_pymc(
         over these labels, and labelled rows enter as sufficient statistics. Without rows, the expected counts of
         unlabelled rows (from EM) are treated as observed.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        What is observed (see ``docs/how-to/two-roads.md``). This choice does not change the posterior.
+        What is observed (see ``docs/how-to/two-roads.md``). The choice of ``likelihood`` does not change the posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(row,
           class | θ). ``arviz.loo`` evaluates the model of all columns. ``pymc.sample_posterior_predictive`` draws each

@@ -92,7 +92,7 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join priors, posteriors or statistics of the block's features by column."""
+        """Concatenate priors, posteriors or statistics of the block's features along the column axis."""
         if self.whole:
             return parts[self.members[0][0]]
         found = joined([self._levels_of(parts[feature].columns([k])) for feature, k in self.members])

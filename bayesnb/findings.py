@@ -378,7 +378,7 @@ def examine(
 
 
 def days_of(name: Any) -> str:
-    """The feature column that a column of dates becomes by default."""
+    """The name of the feature column that is made from a column of dates by default."""
     return f"elapsed of {name}"
 
 

@@ -377,7 +377,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Sentences on the scores in a model file; ``chosen`` is true if the terms were chosen on the scored rows."""
+    """Sentences on the scores in a model file; ``chosen`` is true if the scored rows chose the dependence model."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

@@ -197,7 +197,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     dict
         ``reliability`` is the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated).
         ``resolution`` is the mean squared difference of observed frequencies and the base rate (more is better).
-        ``uncertainty`` is Σ_c f_c (1 - f_c) with the base rates f. Each term is a sum over the classes.
+        ``uncertainty`` is Σ_c f_c (1 - f_c) with the base rates f. Each of the three terms is summed over the classes.
 
     Raises
     ------

@@ -159,8 +159,8 @@ def calibrate(
     Each simulation draws true parameters from the prior, rows given the parameters, and posterior draws given the rows.
     If model and sampler are correct, the ranks of the true parameters among the draws are uniform.
 
-    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
-    ignores the data would appear calibrated (Modrák et al. 2023, arXiv 2211.02383). "nuts" uses every tenth draw.
+    The checked quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler
+    that ignores the data would appear calibrated (Modrák et al. 2023, arXiv 2211.02383). "nuts" uses every tenth draw.
     "gibbs" uses the last state of one chain per draw.
 
     Examples

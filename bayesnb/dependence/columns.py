@@ -7,7 +7,7 @@ divided.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import combinations
 from operator import add, iadd
@@ -282,10 +282,10 @@ class Numbers:
         return sound and set(self.columns.tolist()) <= set(np.flatnonzero(grid.real).tolist())
 
     def standardized(self, grid: Grid, data: Data) -> Array:
-        """Standardized numbers of each row, (row, number); 0 if missing."""
+        """Standardized numbers of each row, (row, number); NaN if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
         found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
-        return np.nan_to_num(np.stack(found, axis=1))
+        return np.stack(found, axis=1)
 
 
 def _values(grid: Grid, data: Data, column: int) -> Array:
@@ -302,7 +302,8 @@ class Cells:
     ``pairs`` are the pairs of columns to count. ``joint`` are the column blocks
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
     counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
-    columns of the linear model.
+    columns of the linear model. ``centre``, (covariate,), is subtracted from each covariate (the
+    indicators of cells, then the standardized numbers): the mean over classes of its mean within the class.
     """
 
     grid: Grid
@@ -314,6 +315,7 @@ class Cells:
     trees: LabelTrees | None = None
     numbers: Numbers | None = None
     forests: Shared | None = None
+    centre: Array = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
@@ -334,7 +336,7 @@ class Cells:
             return cls(grid, False, tuple(combinations(range(len(grid)), 2)), (), forests=spec.forests)
         if not (spec.pairs or spec.kernel or spec.partitions or spec.trees or spec.linear):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
-            return cls(grid.only(read.tolist()), spec.shapes, (), ())
+            return cls(grid.only(read.tolist()), spec.shapes, (), ())._centred(part, own)
         if isinstance(spec.pairs, int):
             # An average omits the pairs instead of raising an error.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
@@ -353,7 +355,7 @@ class Cells:
                 grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, order, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
         near = spec.kernel and len(grid) > 0 and NearCounts.possible(labels)
-        return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
+        return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)._centred(part, own)
 
     @property
     def forests_sound(self) -> bool:
@@ -391,10 +393,50 @@ class Cells:
         leaves, stops = (self._nodes(trees, data, labels) for trees in (self.partitions, self.trees))
         return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
-    def standardized(self, data: Data, n_rows: int) -> Array:
-        numbers = self.numbers
-        some = numbers is not None and len(numbers.columns)
-        return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
+    # A missing cell adds nothing to the scores, so the covariates are centred where this is right. If a column with the
+    # offsets b_c of its cells is integrated out, the score of class c changes by log Σ_k p(k | c) exp(b_ck), about
+    # Σ_k p(k | c) b_ck. This is 0 if p(k | c) is subtracted from the indicators. All classes share a covariate, so the
+    # mean of p(k | c) over classes is subtracted; for two classes, the difference of their scores is the same.
+    # Likewise, the midpoint of the class means is subtracted from numbers.
+
+    def _centred(self, data: Data, labels: Labels) -> Cells:
+        """Compute ``centre`` from learned rows."""
+        n, total = np.zeros((2, labels.n, len(self.owners)))
+        for cut in slices(len(labels)):
+            own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
+            known = ~np.isnan(x)
+            n, total = n + own.totals(known.astype(float)), total + own.totals(np.where(known, x, 0.0))
+        # One more row, the mean of all rows, keeps classes of few rows near the others.
+        mean = total.sum(0) / np.maximum(n.sum(0), np.finfo(float).tiny)
+        return replace(self, centre=((total + mean) / (n + 1.0)).mean(0))
+
+    @property
+    def owners(self) -> Array:
+        """The position, in the grid, of the column of each covariate."""
+        sizes = [axis.size for axis in self.grid.axes(OFFSET_DEPTH)]
+        numbers = np.zeros(0, np.intp) if self.numbers is None else self.numbers.columns
+        return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), numbers])
+
+    def _covariates(self, data: Data, n_rows: int) -> Array:
+        """The indicators of cells, then the standardized numbers, (row, covariate); NaN if missing."""
+        at, cells = self.grid.numbered(data, n_rows), self.grid.offset_cells
+        found = np.where(at < 0, np.nan, 0.0)[:, self.owners]
+        row, column = np.nonzero(at >= 0)
+        found[row, at[row, column]] = 1.0
+        if self.numbers is not None and len(self.numbers.columns):
+            found[:, cells:] = self.numbers.standardized(self.grid, data)
+        return found
+
+    def used(self, cells: int, numbers: int) -> slice:
+        """The covariates of a layout, which may be without the ``cells`` or without the ``numbers``."""
+        return slice(0 if cells else self.grid.offset_cells, None if numbers else self.grid.offset_cells)
+
+    def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array | None:
+        """The covariates with one value for all classes (see :class:`Rows`); ``None`` without such covariates."""
+        if not cells + numbers:
+            return None
+        found = self._covariates(data, n_rows) - self.centre
+        return np.where(np.isnan(found), 0.0, found)[:, self.used(cells, numbers)]
 
     def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
         if found is None:

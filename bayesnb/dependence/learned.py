@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp
 
-from bayesnb.dependence.columns import Cells, DependenceStatistics, uninformative
+from bayesnb.dependence.columns import DependenceStatistics, uninformative
 from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Rows, log_posterior_of_classes
@@ -144,7 +144,7 @@ class Dependence:
 
     def alike(self, data: Data, n_rows: int) -> Array | None:
         layout = self.exponents.layout
-        return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
+        return self.statistics.cells.covariates(data, n_rows, layout.cells, layout.numbers)
 
     @one_thread_each()
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
@@ -274,16 +274,6 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
-def alike_of(of_cells: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Array | None:
-    """The covariates with one value for all classes (see :class:`Rows`); ``None`` without such covariates."""
-    if not cells + numbers:
-        return None
-    found = np.zeros((n_rows, cells + 1))  # The last column collects missing cells.
-    if cells:
-        found[np.arange(n_rows)[:, None], of_cells.grid.numbered(data, n_rows)] = 1.0
-    return np.concatenate([found[:, :-1], of_cells.standardized(data, n_rows) if numbers else found[:, :0]], axis=1)
-
-
 def rows_left_out(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int,
     trees: bool = True,
@@ -296,7 +286,7 @@ def rows_left_out(
 
     def rows(which: Any) -> Rows:
         part, own = part_of(data, which), left[which]
-        alike = alike_of(found.statistics.cells, part, len(own), cells, numbers)
+        alike = found.statistics.cells.covariates(part, len(own), cells, numbers)
         asked = terms_of(found, spec, posterior, part, own, trees)
         if silent and spec.by == "model":
             asked = asked - pieces.left_out(posterior, part, own)[:, :, silent].sum(-1, keepdims=True)

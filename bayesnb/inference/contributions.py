@@ -168,16 +168,13 @@ def weighed_terms(
     # Contributions of cell offsets, the kernel and the partitions to each column, and draws of them.
     beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
     shares, layout, of_cells = dependence.terms.shares(data, n), exponents.layout, dependence.statistics.cells
-    if layout.cells:
-        for term, cell in zip(grid.terms, grid.numbered(data, n).T, strict=True):
-            at = layout.terms + np.maximum(cell, 0)
-            beside_columns[int(term)] = [np.where(cell >= 0, _against(each[..., at].swapaxes(-1, -2), a, b), 0.0)
+    if (alike := dependence.alike(data, n)) is not None:
+        owners = of_cells.owners[of_cells.used(layout.cells, layout.numbers)]
+        for column, term in enumerate(grid.terms):
+            own = np.flatnonzero(owners == column)
+            at = layout.terms + own
+            beside_columns[int(term)] = [_against(each[..., at].swapaxes(-1, -2), a, b) @ alike[:, own].T
                                          for each in (v, vs)]  # fmt: skip
-    if layout.numbers:
-        for k, number in enumerate(of_cells.standardized(data, n).T):
-            old, at = beside_columns[int(grid.terms[of_cells.numbers.columns[k]])], layout.terms + layout.cells + k
-            old[:] = [before + np.multiply.outer(_against(each[..., at], a, b), number)
-                      for before, each in zip(old, (v, vs), strict=True)]  # fmt: skip
     called = [*exponents.names, *["trees"] * (dependence.statistics.cells.trees is not None)]
     of_all = dependence.terms.names_of_all
     place = {name: len(called) - len(of_all) + k for k, name in enumerate(of_all)}

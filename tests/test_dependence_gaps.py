@@ -119,7 +119,7 @@ def test_a_fit_warns_of_gaps_that_tell_the_class_and_so_does_a_prediction_withou
     with pytest.warns(
         UserWarning, match="'refund' is absent; it was missing in 0% .* so its absence counts as evidence"
     ):
-        assert clf.predict_proba(X[["price"]])[:, 1].mean() < 0.1
+        assert clf.predict_proba(X[["price"]])[:, 1].mean() < naive.predict_proba(X[["price"]])[:, 1].mean()
     warnings.simplefilter("default")
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     X[["price"]].to_csv(tmp_path / "new.csv", index=False)
@@ -128,3 +128,28 @@ def test_a_fit_warns_of_gaps_that_tell_the_class_and_so_does_a_prediction_withou
     assert "the dependence learns that a gap is evidence" in " ".join(err.split())
     err = run(capsys, "predict", model, tmp_path / "new.csv", "--absent", "missing")[2]
     assert "its absence counts as evidence" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "pairwise", "auto"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_with_few_known_cells_have_about_the_class_frequencies(dependence, classes):
+    # Gaps that depend on nothing. Two columns are nearly copies; the levels depend on the class, too.
+    rng = np.random.default_rng(classes)
+
+    def table(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+        y = rng.choice(classes, n, p=[0.85, 0.15] if classes == 2 else [0.7, 0.2, 0.1])
+        one = rng.normal(y)
+        X = pd.DataFrame({"a": one + rng.normal(0, 0.1, n), "b": one + rng.normal(0, 0.1, n), "c": rng.normal(-y)})
+        return X.assign(d=np.where(rng.random(n) < 0.2 + 0.3 * y, "u", "v")), y
+
+    X, y = table(900)
+    clf = nb.BayesianNB(dependence=dependence, random_state=0).fit(X, y)
+    new = table(2_000)[0]
+    frequencies = np.bincount(y) / len(y)
+    blank = clf.predict_proba(new[:1].assign(a=np.nan, b=np.nan, c=np.nan, d=None))[0]
+    # With three classes, "auto" favours the most frequent class.
+    near = 0.05 if (dependence, classes) == ("auto", 3) else 0.025
+    assert_allclose(blank, frequencies, atol=near)
+    for known in (["a"], ["d"], ["c", "d"]):
+        few = new.assign(**{name: None if name == "d" else np.nan for name in new.columns.difference(known)})
+        assert_allclose(clf.predict_proba(few).mean(0), frequencies, atol=near)

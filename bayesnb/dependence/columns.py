@@ -303,7 +303,8 @@ class Cells:
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
     counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
     columns of the linear model. ``centre``, (covariate,), is subtracted from each covariate (the
-    indicators of cells, then the standardized numbers): the mean over classes of its mean within the class.
+    indicators of cells, then the standardized numbers). With two classes, it is the midpoint of the covariate's two
+    class means; otherwise 0.
     """
 
     grid: Grid
@@ -395,18 +396,19 @@ class Cells:
 
     # A missing cell adds nothing to the scores, so the covariates are centred where this is right. If a column with the
     # offsets b_c of its cells is integrated out, the score of class c changes by log Σ_k p(k | c) exp(b_ck), about
-    # Σ_k p(k | c) b_ck. This is 0 if p(k | c) is subtracted from the indicators. All classes share a covariate, so the
-    # mean of p(k | c) over classes is subtracted; for two classes, the difference of their scores is the same.
-    # Likewise, the midpoint of the class means is subtracted from numbers.
+    # Σ_k p(k | c) b_ck. This is 0 if p(k | c) is subtracted from the indicators. But the classes share the covariates;
+    # for two classes, the mean of p(k | c) over them leaves the difference of their scores unchanged. Likewise, the
+    # midpoint of the class means is subtracted from numbers. For more classes, no common centre is right: subtracting
+    # the mean made the probabilities of rows with few known cells worse.
 
     def _centred(self, data: Data, labels: Labels) -> Cells:
         """Compute ``centre`` from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
-        for cut in slices(len(labels)):
+        for cut in slices(len(labels)) if labels.n == 2 else ():
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
             known = ~np.isnan(x)
             n, total = n + own.totals(known.astype(float)), total + own.totals(np.where(known, x, 0.0))
-        # One more row, the mean of all rows, keeps classes of few rows near the others.
+        # One more row, the mean of all rows, keeps a class of few rows near the other.
         mean = total.sum(0) / np.maximum(n.sum(0), np.finfo(float).tiny)
         return replace(self, centre=((total + mean) / (n + 1.0)).mean(0))
 

@@ -500,7 +500,7 @@ def test_a_frame_of_rows_that_are_left_out_says_that_the_exponents_have_seen_the
 
 def test_the_evidence_under_a_dependence_is_that_of_naive_bayes_and_says_so():
     assert fitted("weighted", 40).log_evidence_ == fitted(None, 40).log_evidence_
-    assert "that of naive Bayes" in BayesianNB.log_evidence_.__doc__
+    assert "the evidence of naive Bayes" in BayesianNB.log_evidence_.__doc__
 
 
 # How sure, and why

@@ -22,7 +22,7 @@ from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
-from bayesnb.data.text import are_sentences, mostly_sentences
+from bayesnb.data.text import are_sentences
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
@@ -637,7 +637,7 @@ def _texts(
         yield Remark(name, said, True, warned.looks_like_identifier(k, n) or once > 0.5 * n)
         return
     joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
-    if sentences or (k >= MANY_LEVELS and mostly_sentences(levels.index)):
+    if sentences or (k >= MANY_LEVELS and are_sentences(levels.index)):
         bag = Cure("features", "Text", name)
         codes = Cure("features", "Categorical", name) if joined is None else joined.cures[0]
         text = "sentences, read as a bag of words: {words}; as levels: {levels}"

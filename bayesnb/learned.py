@@ -50,7 +50,7 @@ class Learned:
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
-            schema, counts = schema_of(settings, before), counts_of(settings, before).of_classes(len(classes))
+            schema, counts = before.schema.under(settings.columns), counts_of(settings, before).of_classes(len(classes))
             held = before.dependence is not None and settings.dependence is not None
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, classes, part.named, counts)
@@ -99,11 +99,6 @@ class Learned:
         counts = self.counts if places == [*range(len(self.classes))] else self.counts.take(places)
         statistics = self.statistics.reindexed(classes.tolist())
         return replace(self, statistics=statistics, classes=classes, counts=counts)
-
-
-def schema_of(settings: EstimatorParameters, before: Classifier) -> Schema:
-    """The schema of ``before`` under new ``settings``."""
-    return replace(before.schema, columns=settings.columns)
 
 
 def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStatistics:

@@ -21,7 +21,7 @@ from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import nothing
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.learned import Learned, believed, counts_alike, counts_of, schema_of
+from bayesnb.learned import Learned, believed, counts_alike, counts_of
 from bayesnb.model import estimate_rule
 from bayesnb.wording import Cure, RefusedError, warn
 
@@ -173,7 +173,7 @@ def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
     """Yield the rows; for a streamed table, yield its sums instead, unless the dependence needs counts per cell."""
-    schema = schema_of(settings, before)
+    schema = before.schema.under(settings.columns)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
         return
@@ -229,7 +229,8 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     of ``before``.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
-    mine, theirs = replace(mine, schema=schema_of(settings, before)).spelled_as(theirs), theirs.spelled_as(mine)
+    mine = replace(mine, schema=before.schema.under(settings.columns))
+    mine, theirs = mine.spelled_as(theirs), theirs.spelled_as(mine)
     mine, theirs = mine.alike(theirs)
     named = [label for label in other.named_classes if label != other.unknown]
     theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))
@@ -265,7 +266,7 @@ def with_exponents(
     before.posterior.require_statistics()
     rows = labelled_rows(settings, X, y, sample_weight, before.schema)
     try:
-        before.statistics.without(rows.statistics(settings, schema_of(settings, before), fixed=True)[1])
+        before.statistics.without(rows.statistics(settings, before.schema.under(settings.columns), fixed=True)[1])
     except ValueError as error:
         raise RefusedError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "

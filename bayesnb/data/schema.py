@@ -181,6 +181,10 @@ class Schema:
             )
         return self.through(table)
 
+    def under(self, columns: ColumnsPolicy) -> Schema:
+        """The schema under a policy for new columns."""
+        return replace(self, columns=columns)
+
     def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Keep only the columns that were fitted."""
         fitted = {*self.raw}

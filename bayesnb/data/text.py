@@ -39,14 +39,13 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the total weight of rows with a text."""
-    return len(texts) * 2 > rows and mostly_sentences(texts)
+def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
+    """Whether all distinct values of a column are texts, most of them with at least three uncapitalized words.
 
-
-def mostly_sentences(texts: Collection[Any]) -> bool:
-    """Whether all values are texts, most of them with at least three uncapitalized words."""
-    return all(isinstance(text, str) for text in texts) and 2 * sum(map(_is_sentence, texts)) > len(texts)
+    If ``rows`` is given, the total weight of rows with a value, the texts must also be mostly distinct.
+    """
+    of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
+    return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
 
 
 def _is_sentence(text: str) -> bool:

@@ -19,8 +19,9 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
+from bayesnb.data.text import warn_of_texts
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.model import Statistics
+from bayesnb.model import Data, Statistics
 from bayesnb.model.stacks import whole_parts
 from bayesnb.numerics import log
 from bayesnb.priors import Array
@@ -120,14 +121,22 @@ def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
     return [None if code < 0 else distinct[code] for code in codes]
 
 
-def warn_of_unseen(schema: Schema, table: Table) -> None:
-    """Warn of unseen levels."""
+def warn_of_rows(schema: Schema, table: Table, data: Data, marks: Iterable[str], learned: Statistics | None) -> None:
+    """Warn of unseen levels, of texts without a known word, and of numbers that count as missing (``marks``).
+
+    If ``learned`` is given, a ``dependence`` has learned from these statistics, and absent columns are warned of.
+    """
     if found := unseen_levels(schema, table):
-        said = "; ".join(said_of(found, table.n_rows, schema))
-        warn(said, UnseenLevelWarning)
+        warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
+    if learned is not None:
+        _warn_of_absent(schema, learned, table)
+    _warn_of_marks(marks, table)
+    for name, feature in schema.features.items():
+        if feature.text is not None and feature.source[0] in table.place:
+            warn_of_texts(table.column(feature.source[0]), data[name])
 
 
-def warn_of_marks(marks: Iterable[str], table: Table) -> None:
+def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
     """Warn of numbers that count as missing because of ``--na``, whose values are ``marks``."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
@@ -620,7 +629,7 @@ def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
         warn(Message(said, name=name, shares=shares, drop=drop, cure=cure))
 
 
-def warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> None:
+def _warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> None:
     """Warn of absent columns whose absence a ``dependence`` treats as evidence for a class."""
     if not (schema.named and table.named):
         return

@@ -17,8 +17,7 @@ from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
-from bayesnb.data.text import warn_of_texts
-from bayesnb.data.warned import warn_of_absent, warn_of_marks, warn_of_unseen
+from bayesnb.data.warned import warn_of_rows
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import LeftOut
@@ -131,14 +130,8 @@ class Classifier(FittedModel):
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(table, absent=self.absent)[1]
-        warn_of_unseen(self.schema, table)
-        if self.dependence is not None and self.absent == "missing":
-            warn_of_absent(self.schema, self.statistics, table)
-        if marks := self.reading.get("na"):
-            warn_of_marks(marks, table)
-        for name, feature in self.schema.features.items():
-            if feature.text is not None and feature.source[0] in table.place:
-                warn_of_texts(table.column(feature.source[0]), data[name])
+        learned = self.statistics if self.dependence is not None and self.absent == "missing" else None
+        warn_of_rows(self.schema, table, data, self.reading.get("na") or (), learned)
         return data
 
     @property

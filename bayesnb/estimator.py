@@ -602,7 +602,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         0.929
         """
         y, X = given_beside(X, {"y": y})
-        target = read_target(y)
+        target = read_target(y, self.classifier_.unlabelled_rows.marker)
         target.require_labels("a score needs the true class")
         target = target.or_unknown(self.classes_, self.classifier_.unknown)
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)

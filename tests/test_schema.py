@@ -862,6 +862,7 @@ WITH_LABELS: dict[str, Callable[[BayesianNB, pd.DataFrame, pd.Series], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:These look like the rows that the model was fitted to")
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize("ask", WITH_LABELS.values(), ids=WITH_LABELS)
 def test_whoever_takes_a_table_and_labels_warns_once_if_their_index_has_another_order(ask: Any) -> None:

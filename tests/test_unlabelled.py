@@ -568,3 +568,23 @@ def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_cou
         assert 'sample_posterior(sampler="gibbs", X=X, y=y)' in frame.attrs["note"]
     counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
     assert "note" not in counted.predict_interval(X).attrs
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda clf, X, y: clf.score(X, y),
+        lambda clf, X, y: nb.evaluate(clf, X, y, cv=None),
+        lambda clf, X, y: nb.scorecard(clf, X, y, cv=None),
+        lambda clf, X, y: nb.checks.column_gains(clf, X, y),
+        lambda clf, X, y: nb.report.report(clf, X, y),
+    ],
+    ids=["score", "evaluate", "scorecard", "column_gains", "report"],
+)
+def test_no_score_counts_a_row_with_the_marker_of_unlabelled_rows_as_wrong(ask):
+    y = np.array(["a", "b"] * 20, object)
+    X = default_rng(0).normal(size=(40, 2)) + (y == "a")[:, None]
+    y[:5] = "?"
+    clf = BayesianNB(unlabelled="?").fit(X, y)
+    with pytest.raises(ValueError, match="y is missing in 5 of 40 rows, first in row 0"):
+        ask(clf, X, y)

@@ -63,7 +63,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
     flipper_length_mm   0.62    -0.01
     bill_length_mm      0.55     0.18
     """
-    read_target(y).require_labels("what a column tells is asked of labelled rows")
+    read_target(y, classifier.unlabelled_rows.marker).require_labels("what a column tells is asked of labelled rows")
     names, (data, labels) = classifier.posterior.piece_names(), classifier.learned(X, y, sample_weight, whole=True)
     most = max(1000, NUMBERS // (labels.n * (len(names) + 1)))
     if len(labels) > most:

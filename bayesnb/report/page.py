@@ -117,7 +117,7 @@ def report(
     y, X = given_beside(X, {"y": y})
     model, table = clf.classifier_, Table.of(X)
     codes = _learned_codes(clf, table, y)
-    require_folds(read_target(y), cv)
+    require_folds(read_target(y, model.unlabelled_rows.marker), cv)
     share = probability_of_interval(prob)
     key: Any = clf.estimate if clf.dependence is None else clf.dependence
 

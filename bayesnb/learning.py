@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines, growing, warned
+from bayesnb.data.arrow import marks_in
+from bayesnb.data.csv_reader import MISSING
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
@@ -228,6 +231,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     If the classifiers count different pairs or intervals for their dependence, raise an error, or ``keep`` the counts
     of ``before``.
     """
+    _require_same_marks(before, other)
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine = replace(mine, schema=before.schema.under(settings.columns))
     mine, theirs = mine.spelled_as(theirs), theirs.spelled_as(mine)
@@ -242,7 +246,28 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
             "merge, and learn_exponents(X, y) from a sample of all rows",
             cure=Cure("dependence"),
         )
-    return believed(settings, before, mine + theirs, expected=before.expected or other.expected)
+    kept = {name: getattr(before, name) or getattr(other, name) for name in ("expected", "reading")}
+    return believed(settings, before, mine + theirs, **kept)
+
+
+def _require_same_marks(one: Classifier, other: Classifier) -> None:
+    """Raise ``RefusedError`` if two models fitted to files read different texts of a column as missing."""
+    for option in ("na", "keep_na") if one.reading and other.reading else ():
+        for column in dict.fromkeys([*one.schema.raw, *other.schema.raw, one.target, other.target]):
+            of_both = []
+            for each in (one, other):
+                names = map(str, (*each.schema.raw, *each.reading.get("drop", ()), each.target))
+                marks = marks_in(str(column), each.reading.get(option, ()), names)
+                of_both.append({*marks} - ({*MISSING} if option == "na" else set()))
+            if of_both[0] != of_both[1]:
+                flag = f"--{option.replace('_', '-')}"
+                words = ([w for mark in sorted(own) for w in (flag, f"{column}={mark}")] for own in of_both)
+                expected, value = (shlex.join(own) or f"no {flag}" for own in words)
+                raise RefusedError(
+                    "column {column!r}: the two models read different texts as missing, one with {expected}, the other "
+                    "with {value}; fit both with the same options",
+                    column=column, expected=expected, value=value,
+                )  # fmt: skip
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:

@@ -526,6 +526,38 @@ def test_merge_says_that_a_model_is_given_twice_and_that_one_model_alone_has_a_d
         )
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "agree"),
+    [
+        (["--na", "year=0"], [], False),
+        ([], ["--na", "0"], False),
+        (["--na", "year=0"], ["--na", "year=1"], False),
+        (["--keep-na", "None"], [], False),
+        (["--na", "y=b"], [], False),
+        (["--na", "year=0", "--na", "kept=0", "--na", "y=0"], ["--na", "0"], True),
+        (["--na", "NA"], ["--na", "other=0"], True),
+    ],
+)
+def test_models_are_merged_only_if_they_read_the_same_texts_of_each_column_as_missing(
+    capsys, tmp_path, first, second, agree
+):
+    rows = [f"{k % 7},{'None' if k % 5 else 'some'},{k},{'abc'[k % 3]}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["year,kept,other,y", *rows]))
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "--drop", "other")
+    models = [tmp_path / "a.bayesnb", tmp_path / "b.bayesnb"]
+    for own, model in zip((first, second), models, strict=True):
+        assert run(capsys, *fit, *own, "-o", model)[0] == 0
+    for pair in (models, models[::-1]):
+        code, _, err = run(capsys, "merge", *pair, "-o", tmp_path / "both.bayesnb", "--force")
+        assert (code == 0) == agree, err
+        if not agree:
+            assert "the two models read different texts as missing, one with" in " ".join(err.split())
+            with pytest.raises(ValueError, match="different texts as missing"):
+                load(pair[0]).merge(load(pair[1]))
+    shown = run(capsys, "inspect", "--all", models[0])[1]
+    assert all(f"{first[0]}: " in shown and mark in shown for mark in first[1::2])
+
+
 @pytest.mark.parametrize("option", [["--keep-na", "source=none"], ["--na", "source=?"]])
 def test_a_marker_stated_for_the_class_answers_the_question_about_a_class_named_none(capsys, tmp_path, option):
     rows = [f"{k},{'none' if k % 2 else 'sewage'}" for k in range(40)]

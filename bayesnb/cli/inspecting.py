@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -118,6 +119,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
     if everything:
         lines |= {name: str(about[name]) for name in ("written by", "content")}
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
+        lines |= {f"--{name.replace('_', '-')}": shlex.join(own) for name, own in clf.reading.items() if own}
     bags = [name for name in features.index if clf.schema.features[name].family.support.kind == "bag"]
     shown = features.assign(bag=features.index.isin(bags)).sort_values(["bag", "information"], ascending=[True, False])
     shown = shown.drop(columns="bag")

@@ -170,11 +170,18 @@ def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
     return first if all(other == first for other in others) else {}
 
 
-def number_in(text: str) -> str:
+def decimal_of(texts: Iterable[str]) -> str:
+    """The decimal mark of all numbers in the texts: a comma only if no number excludes it and some number needs it."""
+    cells = [cell for text in texts if (cell := measured(text)) is not None]
+    return "." if any("," not in cell.values for cell in cells) or all("." in cell.values for cell in cells) else ","
+
+
+def number_in(text: str, decimal: str = ".") -> str:
     """Write the number in a text plainly: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
-    return number if isfinite(value) and float(number := f"{value:.15g}") == value else ""
+    plain = isfinite(value) and float(number := f"{value:.15g}") == value
+    return number.replace(".", decimal) if plain else ""
 
 
 def with_other_mark(text: str, decimal: str) -> str:

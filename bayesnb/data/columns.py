@@ -158,7 +158,8 @@ class Column:
             if not truths and (x := self._money()) is not None:
                 return x
             odd = odd or held
-            text, write = culprit(self.name, [str(v) for _, v in odd], all(v == odd[0][1] for _, v in odd))
+            alone, cells = all(v == odd[0][1] for _, v in odd), [str(v) for _, v in held]
+            text, write = culprit(self.name, [str(v) for _, v in odd], alone, cells)
             row, example = next((row, v) for row, v in odd if str(v) == text)
             if not isinstance(example, str):
                 write = "give all cells one type"
@@ -247,8 +248,24 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
     return Message(said, na=missing_in(column, text, among_floats))
 
 
-def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str, str | Message]:
-    """The text that keeps a column from being read as numbers, and advice on this text."""
+def culprit(
+    column: Any, texts: Sequence[str], alone: bool = False, among: Sequence[str] = ()
+) -> tuple[str, str | Message]:
+    """The text that keeps a column from being read as numbers, and advice on this text.
+
+    ``among``: all cells of a column that Python reads by ``float``, and a file with the decimal mark of its numbers.
+    """
+    decimal = amounts.decimal_of(among or texts)
+
+    def write(text: str, then: str = "", percent: bool = False) -> Message | str:
+        def number(mark: str) -> str:
+            plain = amounts.number_in(text, mark)
+            return f"{float(point) / 100:.15g}".replace(".", mark) + f" or {plain}" if percent else plain
+
+        point = amounts.number_in(text)
+        spelled = Spelled(number("." if among else decimal), number(decimal)) if point else None
+        return Message("write {number}" + then, number=spelled) if point else ""
+
     cells = [amounts.measured(text) for text in texts]
     words = [text for text, cell in zip(texts, cells, strict=True) if cell is None or cell.bound]
     units = Counter(cell.unit for cell in cells if cell is not None and cell.unit)
@@ -257,14 +274,13 @@ def culprit(column: Any, texts: Sequence[str], alone: bool = False) -> tuple[str
         text = next(text for text in texts if amounts.unit_of(text) == rarest)
         if len(units) > 1:
             return text, f"convert all numbers to one unit (now {', '.join(sorted(units))})"
-        if not (number := amounts.number_in(text)):
-            return text, "write the number without its unit"
         if rarest == "%":
-            return text, f"write {float(number) / 100:.15g} or {number}, whichever is meant"
-        return text, f"write {number}, if its unit is that of the other cells"
+            said = write(text, ", whichever is meant", percent=True)
+        else:
+            said = write(text, ", if its unit is that of the other cells")
+        return text, said or "write the number without its unit"
     text = (words or [text for text in texts if amounts.number_in(text)] or texts)[0]
-    number = amounts.number_in(text)
-    return text, f"write {number}" if number else to_mend(column, text, alone)
+    return text, write(text) or to_mend(column, text, alone)
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:

@@ -116,7 +116,7 @@ class OfNumbers(Reading):
     def _written(self, text: str) -> str:
         found = amounts.measured(text)
         if found is None or found.unit not in ("", self.unit) or self.decimal in found.values:
-            return amounts.number_in(text)
+            return amounts.number_in(text, self.decimal or ".")
         mark = "comma" if self.decimal == "," else "point"
         return f"{amounts.with_other_mark(text.strip(), *found.values)} with a decimal {mark}"
 

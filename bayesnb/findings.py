@@ -6,7 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +132,13 @@ class Findings:
     remarks : tuple of Remark
     target : column name or None
         The class column of the table.
+    numbers : {column: Number}
+        How :meth:`mended` reads columns of text that are numbers.
     """
 
     remarks: tuple[Remark, ...]
     target: Any = None
+    numbers: Mapping[Any, Number] = field(default_factory=dict, repr=False)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -156,20 +159,27 @@ class Findings:
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing.
 
-        Other cells stay as they are. Spellings of one level are joined only during the fit, if ``features`` is used.
-        Typing errors and numbers in another unit are not corrected.
+        Text that is numbers in the inspected table, such as "5,07", becomes numbers. Spellings of one level are joined
+        only during the fit, if ``features`` is used. Typing errors and numbers in another unit are not corrected.
+
+        A model that was fitted to this table reads a marker in new rows, such as -999, as a measurement. Convert new
+        rows, too: ``clf.predict(found.mended(new))``.
         """
-        table = Table.of(X)
-        frame = _frame_of(table)
-        # Batches of other containers hold their text as categories, which are no declared levels.
-        texts = [name for name in frame.select_dtypes("category") if table.column(name).declared is None]
-        frame = frame.astype(dict.fromkeys(texts, object))
+        frame = _with_texts(Table.of(X))
         frame = without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
-        for name in frame.select_dtypes(exclude=["number", "bool"]):
-            column = Column(name, frame[name])
-            if isinstance(reading := readings.default_reading(column), Number) and not reading.unit:
-                frame[name] = reading.read(column)[name]
+        for name in self.numbers.keys() & {*frame.select_dtypes(exclude=["number", "bool"])}:
+            frame[name] = self.numbers[name].read(Column(name, frame[name]))[name]
         return frame
+
+    def of_numbers(self, table: Table) -> Findings:
+        """A copy that knows which columns of text are numbers in ``table``, the inspected table."""
+        found, advised = {}, self.features
+        frame = without(_with_texts(table), marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
+        for name in frame.select_dtypes(exclude=["number", "bool"]):
+            reading = advised.get(name) or readings.default_reading(Column(name, frame[name]))
+            if isinstance(reading, Number) and not reading.unit:
+                found[name] = reading
+        return replace(self, numbers=found)
 
     def __str__(self) -> str:
         lines = [f"{each.names}: {each.first.finding}{each.likewise}" for each in together(self.remarks)]
@@ -247,6 +257,13 @@ def together(remarks: Iterable[Remark]) -> list[Remarks]:
     return [Remarks(tuple(remark.column for remark in members), members[0]) for _, members in found]
 
 
+def _with_texts(table: Table) -> pd.DataFrame:
+    frame = _frame_of(table)
+    # Batches of other containers hold their text as categories, which are no declared levels.
+    texts = [name for name in frame.select_dtypes("category") if table.column(name).declared is None]
+    return frame.astype(dict.fromkeys(texts, object))
+
+
 def _frame_of(X: Any) -> pd.DataFrame:
     table = Table.of(X)
     return table.source if table.named else pd.DataFrame(table.source, columns=list(table.names))
@@ -301,7 +318,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
         target = CLASS
         frame = frame.assign(**{CLASS: list(y)})
     declares = [name for name in table.names if table.column(name).declared is not None]
-    return Findings(tuple(examine(frame.reset_index(drop=True), target, len(frame), declares=declares)), target)
+    found = Findings(tuple(examine(frame.reset_index(drop=True), target, len(frame), declares=declares)), target)
+    return found.of_numbers(table)
 
 
 def looked_at(frame: pd.DataFrame, most: int) -> pd.DataFrame:

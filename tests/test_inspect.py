@@ -1014,3 +1014,30 @@ def test_an_identifier_of_several_rows_and_an_order_of_levels_say_what_to_mind()
     assert "folds" not in said["row"]
     if "ordered answers" in said["coma"]:
         assert "with the levels that may still come; MAP does not exist then" in said["coma"]
+
+
+@pytest.mark.parametrize("marker", [None, "-"])
+def test_mended_reads_new_rows_as_it_read_the_inspected_table(marker):
+    rng = np.random.default_rng(0)
+    x = np.exp(rng.normal(0.7, 0.5, 300)).round(2)
+    X, y = (
+        pd.DataFrame({"vib": [f"{v:.2f}".replace(".", ",") for v in x]}),
+        np.where(rng.random(300) < 0.3, "yes", "no"),
+    )
+    if marker:
+        X.loc[0, "vib"] = marker
+    found = nb.inspect(X, y)
+    # The new rows hold no marker, and a cell such as 1,234 alone would be ambiguous.
+    new = found.mended(X[5:8])["vib"]
+    assert new.tolist() == x[5:8].tolist()
+    for features in (found.features, {"vib": nb.families.LogNormal()}):
+        clf = nb.BayesianNB(features).fit(found.mended(X), y)
+        numbers = nb.BayesianNB({} if features == found.features else features).fit(found.mended(X), y)
+        assert_allclose(clf.predict_proba(found.mended(X[5:8])), numbers.predict_proba(pd.DataFrame({"vib": x[5:8]})))
+
+
+@pytest.mark.parametrize("decimal", [".", ",", None])
+def test_a_column_that_holds_numbers_may_be_read_as_numbers(decimal):
+    x, y = {"a": [1.5, 2.5, 7.0, 8.5]}, ["low", "low", "high", "high"]
+    clf = nb.BayesianNB({"a": nb.Number(decimal=decimal)}).fit(x, y)
+    assert_allclose(clf.predict_proba(x), nb.BayesianNB().fit(x, y).predict_proba(x))

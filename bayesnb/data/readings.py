@@ -163,14 +163,13 @@ class Number(OfNumbers):
 
     def resolved(self, column: Column) -> Number:
         texts, others, _ = _texts_and_others(column) if column.kind == "text" else ([], [], False)
+        if not texts:
+            return self if self.resolves else Number(self.decimal or ".", self.unit or "")
         plain = ["1"] if others else []
-        found = [*_numbers_in([*texts, *plain], True, self.unit or "")] if texts else []
-        found = found or ([Number(".", "")] if others or not texts else [])
+        found = [*_numbers_in([*texts, *plain], True, self.unit or "")] or ([Number(".", "")] if others else [])
         fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
         if len(fitting) == 1:
             return fitting[0]
-        if self.resolves and not texts:
-            return self
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
         value, write, decimals = next(iter(texts), ""), "", [self.decimal] if self.decimal else [*amounts.FRACTIONS]
         if not fitting:

@@ -34,7 +34,7 @@ def score(
 
     The output is one sentence, a table of scores and a confusion matrix. Each score has an interval, the score that the
     model expects, and the score of the class frequencies. Rows of a class that was never learned are counted but not
-    scored.
+    scored. Each row counts once, even if the model was fitted with weights.
     """
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import said_of, unseen_levels

@@ -146,7 +146,8 @@ def _times(weight: pd.Series) -> pd.Series:
     if wrong.any():
         raise ValueError(
             f"column {weight.name!r} holds the weight {weight[wrong].iloc[0]}: scores count whole rows, so weights are "
-            "whole numbers here; bayesnb fit takes any"
+            f"whole numbers here: for a model without weights, use --drop {weight.name!r}; to score a "
+            "model with weights, use bayesnb fit --weight, then bayesnb score on rows that it has not learned"
         )
     return weight.astype(int)
 

@@ -368,7 +368,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove learned rows, as if they had never been seen.
 
-        A class without remaining rows is removed, unless it is named (see :meth:`fit`). Words and levels without
+        A class without remaining rows is removed, unless a setting names it (see :meth:`fit`). Words and levels without
         remaining rows are removed, too. A level stays, however, if a prior or a categorical type names the level, or if
         the ``dependence`` counts rows per level. A Gaussian column stays Gaussian even if its only remaining values
         are 0 and 1.

@@ -40,16 +40,16 @@ def compare(
 
     The estimates are maximum likelihood, MAP, posterior mean and full Bayes. DATA is the name of an embedded data set,
     or a path as for `fit`. The output begins with the recommended model and its score on held-out rows, and ends with
-    the command that fits this model. One table scores the estimates and the models with dependence. Another table shows
-    how much each value of one row contributes to the prediction. --row or --set specifies the row; the default is the
-    held-out row whose true class is least probable under naive Bayes.
+    the command that fits this model. One table shows the scores of the estimates and of the models with dependence.
+    Another table shows how much each value of one row contributes to the prediction. --row or --set specifies the row;
+    the default is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, --dependence auto is scored on the held-out rows that also determine the weights of its models. If at most a
-    fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores, the
-    family of each column, the class probabilities of the row under each model, and their posterior interval under naive
-    Bayes. The class probabilities and the interval of a held-out row come from models that have not learned the row.
-    --more shows how further rows would improve the recommended model.
+    fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores and the
+    family of each column. For the row, it adds the class probabilities under each model, and their posterior interval
+    under naive Bayes, from models that have not learned a held-out row. --more shows how further rows would improve the
+    recommended model.
     """
     import numpy as np
 

@@ -42,7 +42,7 @@ class Settings:
         between columns. The default dependence is "auto"; with ``--columns grow``, ``--unknown`` or an ``--estimate``
         other than "predictive", it is "none".
     unknown : str, optional
-        Name of an additional class for everything without rows, optionally with its probability (LABEL=P). Models with
+        Name of a class for all that belongs to no learned class, optionally with its probability (LABEL=P). Models with
         ``unknown`` have no ``dependence``.
 
     Notes

@@ -82,7 +82,7 @@ class Reading(ABC):
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers of a column, and the kinds of the cells; ``None`` if the reading has no numbers or no kinds."""
+        """The numbers in a column, and the kind of each cell, such as "below 5"; ``None`` for what is absent."""
         return None, None
 
     def applies(self, column: Column) -> bool:

@@ -253,7 +253,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables, and a function that, after the iteration, returns ``most`` random rows."""
+    """An iterator over the tables, and a function to call after the iteration, which draws up to ``most`` rows."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -1,7 +1,7 @@
 """Divide the columns of a model into cells (intervals or levels), and count the rows in the cells.
 
 Columns of real numbers or of counts are cut into intervals. Bags of words, and counts with an exposure, are not
-divided.
+cut into intervals.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Forests:
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
         """Make forests from counts, after merging fine intervals.
 
-        ``axes`` states how each column is divided repeatedly.
+        ``axes`` holds, for each column, the rule by which it is split again and again.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 

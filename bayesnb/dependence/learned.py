@@ -1,4 +1,4 @@
-"""Naive Bayes with added terms, each raised to a power."""
+"""Naive Bayes with further factors for the dependence of columns; every factor is raised to a power."""
 
 from __future__ import annotations
 

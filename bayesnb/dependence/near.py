@@ -22,7 +22,8 @@ MOST_ROWS = 4_096
 class NearCounts(Statistic):
     """Total weight of the rows with each distinct combination of cells (intervals and levels).
 
-    ``counts`` (class, combination) holds the weights. ``cells`` (combination, column) holds the cells, -1 if missing.
+    ``cells`` (combination, column) holds the code of each cell of a combination, -1 if missing. ``counts`` (class,
+    combination) holds the total weight of the rows with each combination.
     """
 
     counts: Array

@@ -1,4 +1,4 @@
-"""The interaction of two columns, and the nonparametric shape of one column."""
+"""Terms for the interaction of two columns, and for the nonparametric density of one column."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """List the steps in which the cells of two columns are refined.
 
     Each step (first, own, other) refines the first column if ``first`` is true, otherwise the second column. The
-    refined column has ``own`` earlier refinements, and the other column has ``other`` earlier refinements.
+    number ``own`` counts the earlier refinements of the refined column, and ``other`` those of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -275,8 +275,8 @@ class LearnedExponents:
 
     In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
     because all its exponents are 0. The last member learns all terms; ``posterior`` is the posterior of its
-    parameters. The rows of ``points`` are in the order of the members. Averaged probabilities are raised to ``power``.
-    Each member has a Normal distribution in ``spreads``.
+    parameters. ``points`` has one row per member of the average, in the order of ``average``. Averaged probabilities
+    are raised to ``power``. Each member has a Normal distribution in ``spreads``.
     """
 
     spec: Exponents
@@ -360,7 +360,10 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The initial mean and precision matrix for :func:`~bayesnb.dependence.scores.nearest`, in ``layout``."""
+        """The mean and precision matrix from which :func:`~bayesnb.dependence.scores.nearest` starts its optimization.
+
+        Parameters are in the order of ``layout``.
+        """
         (here, there), (old, found) = self._shared(layout, places, alike), self._informed
         mean, precision = mean.copy(), precision.copy()
         mean[here] = old[there]

@@ -115,7 +115,7 @@ class Spread:
 
 
 def _past_zeros(root: Array) -> slice:
-    """A slice of the columns, from the first with a nonzero entry to the last."""
+    """A slice of all columns from the first one with a nonzero entry."""
     return slice(int(root.any(0).argmax()), None)
 
 

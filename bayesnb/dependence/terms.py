@@ -76,7 +76,7 @@ class TermSet:
 
     @cached_property
     def forests(self) -> Forests | None:
-        """The average over all forests; ``None`` if the model has no forests."""
+        """The joint density of all columns, averaged over all forests; ``None`` if the model has no forests."""
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None

@@ -488,7 +488,7 @@ class StudentT(Pointwise[LocationScale]):
     Parameters
     ----------
     nu : float, optional
-        Degrees of freedom. By default, all classes share one estimated value per column.
+        Degrees of freedom. By default, one value per column is estimated, which all classes share.
     m, s, reach : float or array (column,), optional
         Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler

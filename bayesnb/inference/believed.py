@@ -1,6 +1,7 @@
 """The posterior of naive Bayes and of any learned exponents, as one object.
 
-By default, results for a row are also conditioned on this row (``docs/theory/ratio-of-averages.md``).
+By default, every answer about a new row is conditional on the learned rows and on the cells of this new row
+(``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """Which exponents to plug in, "mode" or "mean"; ``None`` if the exponents are integrated out."""
+        """The point estimate of the exponents, "mode" or "mean"; ``None`` if the exponents are integrated out."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 

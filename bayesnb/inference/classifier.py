@@ -149,7 +149,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Encode learned rows for leave-one-out; ``whole=True`` requires exactly the learned rows."""
+        """Encode learned rows for leave-one-out. If ``whole`` is true, they must be all rows of the fit."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()

@@ -62,7 +62,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """Rows to remove, the score after their removal, and an upper bound on the score for this number of rows."""
+    """Rows to remove, the score after their removal, and a bound on this score for all sets of as many rows."""
 
     score: float
     bound: float
@@ -173,8 +173,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The smallest changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. If a column has another type, rows
-    are removed one by one, and fewer rows than found may suffice.
+    If all columns are categorical or 0/1, the number of rows is a proven minimum. Otherwise, rows are
+    removed one by one, and a smaller number of rows may suffice.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The intervals or levels of each column, and contingency tables of all column pairs, coarse and fine."""
+    """The intervals or levels of each column, and two contingency tables for each pair of columns: coarse and fine."""
     grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = grid.searched()
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)

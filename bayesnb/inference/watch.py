@@ -71,7 +71,7 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """The reader of a column whose levels were found in the learned rows; ``None`` if there are no rows.
+        """Encode a column whose levels were found in the learned rows; ``None`` if there are no learned rows.
 
         ``ties``, (class, level), orders levels with equal counts.
         """

@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Convert row positions in an ``ImpossibleRowError`` from a part to the whole table."""
+    """In an ``ImpossibleRowError``, convert positions in a part of the table to positions in the whole table."""
     try:
         yield
     except ImpossibleRowError as error:

@@ -1,7 +1,8 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Presets plug in estimates, and never replace small probabilities by a constant. Intervals, exact leave-one-out,
-``forget`` and full Bayes (``set_params(estimate="predictive")``) work as usual, except for numbers in :func:`weka`.
+``forget`` and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
+:func:`weka` with numeric columns.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """Combine the posterior and the ``log_evidence`` (class, column, part) of each part to the joint posterior."""
+        """Combine the posteriors of the parts and their ``log_evidence``, (class, column, part), into one posterior."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
         # If no part can have generated the data, the weights do not change.

@@ -254,9 +254,9 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Replace rounding errors in weights by 0, but keep positive whole numbers.
+    """Set weights to 0 that are so small that they are rounding errors.
 
-    ``whole`` are the weights before rows were removed.
+    ``whole`` are the weights before rows were removed. Positive whole numbers are exact, and remain.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -393,6 +393,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def merge(self, other: BayesianNB) -> Self:
         """Add the rows that another estimator has learned.
 
+        If ``dependence`` has exponents, those of this estimator are kept, so the order of the two estimators matters.
+
         Examples
         --------
         >>> from bayesnb import BayesianNB, datasets

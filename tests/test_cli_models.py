@@ -570,6 +570,32 @@ def test_a_marker_stated_for_the_class_answers_the_question_about_a_class_named_
     assert "none 20" in out + err
 
 
+@pytest.mark.parametrize("dependence", ["none", "tempered", "weighted", "forests", "auto-counts"])
+@pytest.mark.parametrize("columns", ["numbers", "levels"])
+def test_merge_warns_exactly_if_the_order_of_the_models_matters(capsys, tmp_path, dependence, columns):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 240)})
+    for name in ("u", "v"):
+        table[name] = rng.normal(table["y"].map({"a": 0.0, "b": 1.0, "c": 2.0}), 1.0)
+        if columns == "levels":
+            table[name] = table[name].round().clip(-1, 2).map("level {:.0f}".format)
+    models, orders = [tmp_path / f"{name}.bayesnb" for name in "ab"], [tmp_path / f"{name}.bayesnb" for name in "xy"]
+    for model, part in zip(models, (table[:150], table[150:]), strict=True):
+        part.to_csv(tmp_path / "t.csv", index=False)
+        fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", dependence, "-o", model)
+        assert run(capsys, *fit)[0] == 0
+    said = [
+        " ".join(run(capsys, "merge", *models[::s], "-o", out)[2].split())
+        for s, out in zip((1, -1), orders, strict=True)
+    ]
+    one, other = (load(model).predict_proba(table[["u", "v"]]) for model in orders)
+    matters = not np.allclose(one, other, atol=1e-9)
+    assert matters == (dependence not in ("none", *["forests"] * (columns == "levels")))
+    for text, (first, second) in zip(said, (models, models[::-1]), strict=True):
+        assert ("Another order of the models gives other predictions" in text) == matters
+        assert (f"keeps the dependence that {first} has learned, not that of {second}" in text) == matters
+
+
 def test_models_that_count_dependence_in_other_cells_are_merged_with_the_counts_of_the_first(
     capsys, penguins, tmp_path
 ):
@@ -580,7 +606,7 @@ def test_models_that_count_dependence_in_other_cells_are_merged_with_the_counts_
         assert run(capsys, "fit", path, "--target", "species", "--dependence", "weighted", "-o", model)[0] == 0
     code, _, err = run(capsys, "merge", first, second, "-o", both)
     assert code == 0
-    assert "counts dependence in other cells" in err
+    assert f"it counts dependence only in the rows of {first}" in " ".join(err.split())
     merged, alone = load(both), load(first)
     assert merged.class_count_.sum() == len(X)
     np.testing.assert_array_equal(merged.exponents_["mean"], alone.exponents_["mean"])

@@ -188,39 +188,49 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    The merged model keeps the dependence and the exponents of the first model. Counts of the dependence, such as rows
-    per pair of levels, are added if both models count the same pairs and intervals.
+    Fit all models with the same options, such as those that inspect advises for the first table. Models without a
+    dependence (--dependence none) merge exactly, in any order. Otherwise, the merged model keeps the dependence and the
+    exponents of the first model. Counts of the dependence, such as rows per pair of levels, are added if both models
+    count the same pairs and intervals.
     """
     from pathlib import Path
 
     from bayesnb import learning
     from bayesnb.learned import counts_alike
+    from bayesnb.statistics.statistic import same
 
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
     outputs.require_output(output, "model", models, outputs.is_model, force)
     parameters, clf, _ = read_model(models[0])
-    of_file = {Path(models[0]).read_bytes(): models[0]}
+    of_file, ignored, part = {Path(models[0]).read_bytes(): models[0]}, [], ""
     for other in models[1:]:
         if (first := of_file.get(content := Path(other).read_bytes())) is not None:
             warn(f"{other} is the same model as {first}: its rows are counted again")
         of_file[content] = other
         try:
             another = read_model(other)[1]
+            if not (alike := counts_alike(parameters, clf, another)):
+                part = f"; it counts dependence only in the rows of {models[0]}, and only these rows can be forgotten"
             if (clf.dependence is None) != (another.dependence is None):
                 one, none = (models[0], other) if another.dependence is None else (other, models[0])
                 warn(
                     f"{one} has a dependence and {none} has none: the merged model is as the first, "
-                    f"{models[0]}; fit both with the same dependence"
+                    f"{models[0]}{part}; fit both with the same dependence"
                 )
-            if not counts_alike(parameters, clf, another):
-                warn(
-                    f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "
-                    "of a part of the rows, and only rows of this part can be forgotten"
-                )
+            elif clf.dependence is not None and not (
+                alike and same(clf.dependence.exponents, another.dependence.exponents)
+            ):
+                ignored.append(other)
             clf = learning.merged(parameters, clf, another, keep=True)
         except ValueError as error:
             raise RefusedError("{other}: {error}", other=other, error=error) from error
+    if ignored:
+        warn(
+            f"the merged model keeps the dependence that {models[0]} has learned, not that of "
+            f"{', '.join(ignored)}{part}. Another order of the models gives other predictions. To learn from all rows, "
+            "fit all files at once (a folder or a quoted glob), or fit each file with --dependence none"
+        )
     outputs.save_model(parameters, clf, output)
     say(f"{len(models)} models, {clf.statistics.counted()}")
     return 0

@@ -416,13 +416,16 @@ def _read(
         reading = readings.default_reading(column, fitting)
         if not fitting and getattr(frame[name].dtype, "ordered", False):
             continue
-        money = () if fitting or column.declared else readings.amounts_of_money(readings.texts_of(column))
+        texts = () if fitting or column.declared else readings.texts_of(column)
+        money = readings.amounts_in(texts, warned.looks_like_identifier(len(texts), column.values.count()))
         if len(money) == 1:
             numbers = money[0].read(column)[name]
             named = column.values.map(lambda cell: bool(amounts.unit_of(cell))).sum()
             said = "{n:,} of {rows:,} cells are in {unit}, the others have no unit, and all are read as levels: {cure}"
-            found.append(Remark.of_family(name, money[0].spelled, said, True, n=named, rows=column.values.count(),
-                                          unit=money[0].unit))  # fmt: skip
+            if all_named := named == column.values.count():
+                said = "numbers with the same text, {unit!r}, all read as levels. If they are amounts: {cure}"
+            found.append(Remark.of_family(name, money[0].spelled, said, True, asks=all_named, n=named,
+                                          rows=column.values.count(), unit=money[0].unit))  # fmt: skip
             frame = frame.assign(**{name: numbers})
         elif not fitting and not money:
             # Without the markers, the column is examined again. Markers that stay levels are examined now.

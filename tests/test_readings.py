@@ -864,7 +864,7 @@ def test_a_model_of_plain_numbers_reads_new_cells_in_one_currency_with_a_warning
 @pytest.mark.parametrize("when", ["fit", "predict", "number"])
 def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, cure, when):
     if when == "number":
-        if len({cell[-1] for cell in cells} & {*"g%$€"}) == 0 or cells == ["50 %", "20 %"]:
+        if len({cell[-1] for cell in cells} & {*"%$€"}) == 0 or cells == ["50 %", "20 %"]:
             pytest.skip("read as numbers")
         with pytest.raises(RefusedError) as refused:
             BayesianNB({"x": Number()}).fit({"x": cells * 4}, ["a", "b"] * (2 * len(cells)))
@@ -884,12 +884,16 @@ def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, 
 
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize(
-    ("unit", "said"), [(" m", "write {}, if its unit"), (" %", "or {}, whichever"), (" x", "write {}")]
+    ("unit", "said"),
+    [
+        (" m", "write {}, if its unit"),
+        (" %", "or {}, whichever"),
+    ],
 )
 @pytest.mark.parametrize("option", [(), ("--feature", "d=number:,")])
 def test_a_proposed_spelling_has_the_decimal_mark_of_the_other_cells(capsys, folder, mark, unit, said, option):
-    if option and mark == ".":
-        pytest.skip("names the comma")
+    if option and (mark == "." or unit == " m"):
+        pytest.skip("names the comma, and reads one unit")
     rows = [f"{10 + k % 7},{k % 4};{'ab'[k % 2]}".replace(",", mark) for k in range(40)]
     Path("t.csv").write_text("\n".join(["d;y", *rows]))
     assert run(capsys, "fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[0] == 0
@@ -918,6 +922,66 @@ def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell, folder):
         code, _, err = run(capsys, *asked)
         assert code
         assert "write 0.5 or 50, whichever is meant" in err
+
+
+AROUND = ["{}/=", "{}/-", "{}/- ", "TSh {}", "TSh{}", "UGX {}", "Shs. {}/=", "{} crowns", "{}*"]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("every", [1, 2])
+def test_numbers_with_the_same_text_around_them_are_asked_about_and_read_as_the_numbers(
+    capsys, folder, around, mark, every
+):
+    rng = np.random.default_rng(0)
+    numbers, y = rng.integers(3, 60, 200) * 50, np.array(["a", "b"] * 100)
+    texts = [f"{k:,}".replace(",", mark) for k in numbers]
+    cells = [around.format(text) if i % every == 0 else text for i, text in enumerate(texts)]
+    pd.DataFrame({"pay": cells, "y": y}).to_csv("t.csv", sep=";", index=False)
+    pd.DataFrame({"pay": numbers, "y": y}).to_csv("plain.csv", sep=";", index=False)
+    option = f"pay=number:{'.' if mark == ',' else ','}"
+    code, out, err = run(capsys, "inspect", "t.csv", "--target", "y")
+    assert code == 0, err
+    assert option in out
+    assert "choices" not in out
+    fit = ("--target", "y", "--dependence", "none", "-o")
+    assert option in run(capsys, "fit", "t.csv", *fit, "levels.bayesnb")[2]
+    assert run(capsys, "fit", "t.csv", *fit, "m.bayesnb", "--feature", option)[0] == 0
+    assert run(capsys, "fit", "plain.csv", *fit, "plain.bayesnb")[0] == 0
+    said = run(capsys, "predict", "m.bayesnb", "t.csv")
+    assert said[:2] == run(capsys, "predict", "plain.bayesnb", "plain.csv")[:2]
+    assert "missing" not in said[2]
+
+
+def test_a_unit_in_some_cells_alone_is_asked_about_as_a_currency_is(capsys, folder):
+    rng = np.random.default_rng(0)
+    texts = [f"{x:.1f}{' m' * (k % 4 == 0)}".replace(".", ",") for k, x in enumerate(rng.uniform(10, 90, 200))]
+    pd.DataFrame({"depth": texts, "y": ["a", "b"] * 100}).to_csv("t.csv", sep=";", index=False)
+    out = run(capsys, "inspect", "t.csv", "--target", "y")[1]
+    assert "50 of 200 cells are in m, the others have no unit" in " ".join(out.split())
+    assert "bayesnb fit t.csv --target y --feature depth=number:," in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([f"{k},500/=" for k in range(1, 60)] + ["free"], "numbers in /= except 'free'"),
+        ([f"{k},500/=" for k in range(1, 60)] + ["TZS 1,200", "TZS 4,300"], "59 with /=, 2 with TZS"),
+        ([f"A{k}" for k in range(1, 60)], ""),
+        ([f"Room {k}" for k in range(1, 6)] * 10, ""),
+        ([f"version 1.{k}" for k in range(1, 6)] * 10, ""),
+        ([f"Ticket {k}" for k in range(1, 60)], "identifier"),
+        ([f"{k} Main Street" if k % 2 else f"{k} Lake Road" for k in range(1, 60)], ""),
+    ],
+)
+def test_codes_are_no_amounts_and_cells_that_differ_are_named(texts, said):
+    found = (
+        str(nb.inspect({"x": texts * 4}, [*"ab"] * (2 * len(texts))))
+        if said != "identifier"
+        else (str(nb.inspect({"x": texts}, ([*"ab"] * len(texts))[: len(texts)])))
+    )
+    assert said in found
+    assert ("Number(" in found) == ("free" in texts)  # Without this cell, the decimal mark is open.
 
 
 # The row that an error names

@@ -129,6 +129,30 @@ def measured(text: str) -> Measured | None:
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
 
 
+AROUND = re.compile(
+    rf"(?P<before>\D*?)(?P<sign>(?:(?<!\S)[+−-]\s*)?)(?P<digits>\d(?:[\d.,'’{SPACES}]*\d)?)(?P<after>\D*)"
+)
+
+
+def labelled(text: str) -> Measured | None:
+    """Parse a number with any text before or after it, such as "TSh 1.200" or "1,200/="; the text is its unit."""
+    found = AROUND.fullmatch(text.strip())
+    if found is None:
+        return None
+    unit, sign = " … ".join(filter(None, (found["before"].strip(), found["after"].strip()))), found["sign"].strip()
+    values = {d: number_of(sign, found["digits"], d) for d in sorted(marks_of(found["digits"]), reverse=True)}
+    return Measured("", one_unit(unit), values) if values else None
+
+
+def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
+    """Whether labelled numbers may be codes, such as A12: their digits are not grouped, and letters touch them.
+
+    ``identifying``: whether nearly every row has its own text, so that any text without grouped digits may be a code.
+    """
+    touching = identifying or any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts)
+    return touching and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
+
+
 def numbers_of(cell: Any) -> list[float]:
     """The numbers that a text can mean: "1.234" may be 1.234 or 1234."""
     found = measured(cell) if isinstance(cell, str) else None
@@ -137,16 +161,21 @@ def numbers_of(cell: Any) -> list[float]:
 
 def unit_of(cell: Any) -> str:
     """The unit of the number in a text, or "" if there is no unit."""
-    found = measured(cell) if isinstance(cell, str) else None
+    found = measured(cell) or labelled(cell) if isinstance(cell, str) else None
     return "" if found is None else found.unit
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5")."""
+    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5").
+
+    At most three units may be texts that are no usual units, such as "/=", if the digits of some number are grouped.
+    """
+    texts = [*texts]
     cells = [measured(text) for text in texts]
-    if any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
-        return {}
-    return Counter(cell.unit for cell in cells)
+    if not any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
+        return Counter(cell.unit for cell in cells if cell is not None)
+    units = Counter(cell and cell.unit for cell in map(labelled, texts))
+    return {} if None in units or len(units) > 3 or may_be_codes(texts, True) else units
 
 
 def of_one_currency(units: Collection[str]) -> bool:

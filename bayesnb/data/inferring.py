@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data import specifications
+from bayesnb.data.amounts import is_currency
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
-from bayesnb.data.readings import Reading, amounts_of_money, default_reading, texts_of
+from bayesnb.data.readings import Reading, amounts_in, default_reading, texts_of
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, are_sentences
@@ -56,7 +57,8 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         if table.part and not column.temporal:
             continue
         own = default_reading(column)
-        if own is None and spec is not None and len(money := amounts_of_money(texts_of(column))) == 1:
+        money = amounts_in(texts_of(column)) if own is None and spec is not None else ()
+        if len(money) == 1 and is_currency(money[0].unit):
             (own,) = money  # The family is one of numbers.
         if own is None:
             continue

@@ -166,7 +166,7 @@ class Number(OfNumbers):
         if not texts:
             return self if self.resolves else Number(self.decimal or ".", self.unit or "")
         plain = ["1"] if others else []
-        found = [*_numbers_in([*texts, *plain], True, self.unit or "")] or ([Number(".", "")] if others else [])
+        found = _numbers_of_one_unit([*texts, *plain], self.unit or "") or ([Number(".", "")] if others else [])
         fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
         if len(fitting) == 1:
             return fitting[0]
@@ -197,30 +197,51 @@ class Number(OfNumbers):
         if not isinstance(cell, str):
             return float(cell)
         found = amounts.measured(cell)
+        if found is None or found.unit not in ("", self.unit):
+            found = amounts.labelled(cell)
         fits = found is not None and not found.bound and found.unit in ("", self.unit)
         return found.values.get(self.decimal) if fits else None  # type: ignore[union-attr, arg-type]
 
 
-def _numbers_in(texts: Collection[str], plain: bool = False, unit: str | None = None) -> Iterable[Number]:
-    """The ``Number`` readings that fit all texts. With ``unit`` ("": any currency), some texts may have no unit."""
+def _numbers_in(
+    texts: Collection[str], plain: bool = False, unit: str | None = None,
+    parse: Callable[[str], amounts.Measured | None] = amounts.measured,
+) -> Iterable[Number]:  # fmt: skip
+    """The ``Number`` readings that fit all texts. With ``unit`` ("": any except %), some texts may have no unit."""
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
-        found = amounts.measured(text)
+        found = parse(text)
         if found is None or found.bound or not (found.unit or plain):
             return
         units.add(found.unit)
-        of_one = amounts.of_one_currency(units) or (units == {"", unit} and unit != "%")
-        if len(units) > 1 and (unit is None or not of_one):
+        named = units - {""}
+        if len(units) > 1 and (unit is None or len(named) > 1 or unit not in ("", *named) or "%" in named):
             return
         decimals, once = decimals & {*found.values}, once and len({*found.values.values()}) == 1
     if units:
         yield from (Number(d, max(units)) for d in ((".",) if once and "." in decimals else sorted(decimals)))
 
 
-def amounts_of_money(cells: Collection[Any]) -> tuple[Number, ...]:
-    """The ``Number`` readings that fit amounts of money, if only some of them name the currency."""
+def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number, ...]:
+    for parse in (amounts.measured, amounts.labelled):
+        if found := tuple(_numbers_in(texts, True, unit, parse)):
+            return found
+    return ()
+
+
+def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
+    """The ``Number`` readings of amounts of which only some name the unit, or which have the same text around them.
+
+    ``identifying``: whether nearly every row has its own cell.
+    """
     texts = [cell if isinstance(cell, str) else "1" for cell in cells]
-    return tuple(_numbers_in(texts, True, "")) if len({*amounts.units_of(texts)}) == 2 else ()
+    some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
+    if not all(map(HAS_DIGIT, some)) or not _numbers_of_one_unit(some):
+        return ()
+    usual = any(True for _ in _numbers_in(some, True, ""))
+    if not usual and (len(texts) <= FEWEST_NUMBERS or amounts.may_be_codes(texts, identifying)):
+        return ()
+    return tuple(own for own in _numbers_of_one_unit(texts) if own.unit)
 
 
 # Numbers and bounds
@@ -796,8 +817,9 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
         recur = sum(n > 1 for n in counts.values()) >= 0.8 * len(counts)
         once = all(len(set(cell)) == len(cell) for cell in cells)
         several = [(text, cell) for text, cell in zip(texts, cells, strict=True) if sep in text]
+        of_numbers = (all(part.replace(".", "").isdecimal() for part in cell) for _, cell in several)
         numbers = all(
-            amounts.measured(t) or all(part.replace(".", "").isdecimal() for part in cell) for t, cell in several
+            of or amounts.measured(t) or amounts.labelled(t) for of, (t, _) in zip(of_numbers, several, strict=True)
         )
         words = sep != "," or not numbers
         if varies and recur and once and words and 2 <= len(counts) <= MOST_OPTIONS and len(counts) < len(texts):
@@ -1013,6 +1035,10 @@ def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | Non
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
     rest = [text for text in texts if text not in {*alone}] if 0 < len(alone) < 4 else []
     found = recognised(rest) if len(rest) >= 10 else ()
+    if not found and not rest and (units := Counter(cell.unit for cell in map(amounts.labelled, texts) if cell)):
+        fitting = {"", max(units, key=lambda unit: (units[unit], unit))}
+        alone = [text for text in texts if not (cell := amounts.labelled(text)) or cell.unit not in fitting]
+        found = amounts_in([text for text in texts if text not in {*alone}])[:1] if 0 < len(alone) < 4 else ()
     return (found[0], alone) if len(found) == 1 else None
 
 

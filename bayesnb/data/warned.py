@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import readings
-from bayesnb.data.amounts import is_float, units_of
+from bayesnb.data.amounts import is_float, unit_of, units_of
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Names, all_but, missing_in
 from bayesnb.data.encoders import Feature
@@ -279,10 +279,12 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
             identifying = looks_like_identifier(seen, rows)
             # A few numbers with decimal points may be codes, such as 250.01, and no warning is given.
             plain = several and not identifying and all(map(is_float, levels))
-            money = several and not plain and readings.amounts_of_money(levels)
+            money = several and not plain and readings.amounts_in(levels, identifying)
             if several and not plain and (numbers := money or readings.written_as_text(levels)):
                 what = "numbers written as text, such as {value!r}"
-                what = "amounts, some in {unit} and some without a unit" if money else what
+                if money:
+                    plain = any(not unit_of(str(level)) for level in levels)
+                    what = "amounts, some in {unit} and some without a unit" if plain else "numbers with {unit!r}"
                 said = "column {column!r}: its {k:,} levels are " + what + ": read them as numbers with {cure}"
                 cures = tuple(Cure("features", number.spelled, column) for number in numbers)
                 unit = numbers[0].unit

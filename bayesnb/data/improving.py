@@ -140,7 +140,10 @@ TWICE = {"month": 730, "weekday": 14, "hour": 2}
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
-    """The parts of a date column (such as the month) that, without other columns, predict the class best."""
+    """The parts of a date column (such as the month) that, without other columns, predict the class best.
+
+    They must be clearly better than the elapsed time and than the class frequencies.
+    """
     held = labels.notna().to_numpy()
     if not held.any():
         return date.parts
@@ -156,14 +159,15 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
         days = np.ptp(elapsed[~np.isnan(elapsed)]) if names else 0.0
         names = {part: name for part, name in names.items() if days >= TWICE.get(part, 0)}
     schema, data = Schema.infer(table).read(table, learn=True)
-    scores: dict[tuple[Part, ...], float] = {}
+    scores: dict[tuple[Part, ...], Array] = {}
     for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):
         some = {names[part]: schema.features[names[part]] for part in parts}
-        scores[parts] = _scores(replace(schema, features=some), {name: data[name] for name in some}, known).sum()
-    best = max(scores.values(), default=0.0)
-    if scores.get(("elapsed",), -np.inf) >= best - 3:
-        return ("elapsed",)
-    return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
+        scores[parts] = _scores(replace(schema, features=some), {name: data[name] for name in some}, known)
+    frequencies = _frequencies(known)
+    elapsed = scores.get(("elapsed",), frequencies)
+    ahead = {p: one.sum() for p, one in scores.items() if _ahead(one, elapsed) and _ahead(one, frequencies)}
+    best = max(ahead.values(), default=0.0)
+    return min((p for p, score in ahead.items() if score >= best - 1), key=lambda p: (len(p), p), default=date.parts)
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:

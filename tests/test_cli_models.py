@@ -570,6 +570,31 @@ def test_a_marker_stated_for_the_class_answers_the_question_about_a_class_named_
     assert "none 20" in out + err
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ([], ""),
+        (["--class-prior", "laplace"], ""),
+        (["--class-prior", "frequencies"], ""),
+        (["--class-prior", "uniform"], "a 50% (70%), b 50% (30%)"),
+        (["--class-prior", "a=0.1,b=0.9"], "a 10% (70%), b 90% (30%)"),
+        (["--class-prior", "a=0.1,b=0.9", "--dependence", "weighted"], "a 10% (70%), b 90% (30%)"),
+        (["--class-prior", "a=0.1,b=0.7,c=0.2"], "a 10% (70%), b 70% (30%), c 20% (0%)"),
+        (["--class-prior", "uniform", "--unknown", "other"], "a 49% (70%), b 49% (30%), other "),
+    ],
+)
+def test_inspect_says_first_that_the_class_prior_of_a_model_was_given(capsys, tmp_path, option, said):
+    rows = [f"{k % 7},{'a' if k % 10 < 7 else 'b'}" for k in range(100)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]))
+    model = tmp_path / "m.bayesnb"
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", model)
+    assert run(capsys, *fit, *option)[0] == 0
+    for flags in ([], ["--all"]):
+        first = " ".join(run(capsys, "inspect", model, *flags)[1].partition("model:")[0].split())
+        assert ("Its class prior was given" in first) == bool(said)
+        assert said in first
+
+
 @pytest.mark.parametrize("dependence", ["none", "tempered", "weighted", "forests", "auto-counts"])
 @pytest.mark.parametrize("columns", ["numbers", "levels"])
 def test_merge_warns_exactly_if_the_order_of_the_models_matters(capsys, tmp_path, dependence, columns):

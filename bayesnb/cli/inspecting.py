@@ -139,18 +139,22 @@ def _model(path: str, everything: bool, layout: str) -> int:
         * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),
     ]
-    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {columns:,} "
+    head = f"Predicts {described['target'] or 'the class'} ({_few([*rows])}) from {columns:,} "
     head += "column." if columns == 1 else "columns."
     parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
     document_of = {**about, "features": features}
     chosen = clf.dependence is not None and bool(clf.dependence.spec.average or clf.dependence.spec.pairs)
     lead = f"{head} {worth_of_record(record, chosen)}"
+    if settings["class_prior"] not in (None, "frequencies"):
+        total, p = sum(rows.values()) or 1, clf.tables()["(class)"]["probability"].tolist()
+        each = [f"{c} {percent(p)} ({percent(n / total)})" for (c, n), p in zip(rows.items(), p, strict=True)]
+        lead += f" Its class prior was given: the probabilities (and shares of the learned rows) are {_few(each)}."
+        lead += " The score may differ much on rows whose classes have these probabilities." * ("log_loss" in record)
     print_answer(layout, document_of, features, lambda: [Section("", parts, lead)])
     return 0
 
 
-def _few(rows: Mapping[str, float]) -> str:
-    names = [*rows]
+def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
 
 

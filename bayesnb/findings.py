@@ -877,6 +877,9 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
             text += f". {'They predict best as' if clear else 'Recommended unless you know better:'} {best[0]}"
         said = Message(text, **({"low": low, "high": high} if counted else {"k": k}), **cures)
         yield Remark(name, said, cures=tuple(cures[kind] for kind in best), asks=asks)
+    elif whole and 12 < k <= MOST_STEPS and n >= 10 * k and improving.better_as_codes(held, labels):
+        said = "{k} different whole numbers, which predict better as codes than as numbers: {cure}"
+        yield Remark.of_family(name, "Categorical", said, k=k)
     elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):
         yield found
     elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > SKEWED) and not improving.hurdle_is_worse(held, labels):
@@ -1023,7 +1026,7 @@ def _distinct(name: Any, levels: pd.Series, n: int) -> Message | None:
 
 
 MOST_STEPS = 60
-"""Largest number of distinct values in a column tried as rounded numbers."""
+"""Largest number of distinct values in a column tried as rounded numbers, or as codes."""
 
 
 def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:

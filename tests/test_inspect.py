@@ -515,6 +515,25 @@ def test_a_family_that_is_said_to_predict_better_than_a_gaussian_is_recommended(
             assert ("than as a number" in said or "than a Gaussian" in said) <= (column in found.features)
 
 
+def test_many_whole_numbers_are_proposed_as_codes_only_if_neighbours_are_not_alike():
+    codes = alike = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(16, 45))
+        code, year = 101 + rng.integers(0, k, 2000), rng.integers(1968, 2013, 2000)
+        age = np.clip(np.round(rng.normal(45, 10, 2000)), 25, 70)
+        chances = {
+            "code": rng.permutation(np.where(np.arange(k) < k / 4, 0.45, 0.06))[code - 101],
+            "year": np.where(year > 1995, 0.7, 0.3), "age": 1 / (1 + np.exp(-(np.abs(age - 45) - 12) / 4)),
+        }  # fmt: skip
+        for name, x in {"code": code, "year": year, "age": age}.items():
+            found = nb.inspect(pd.DataFrame({name: x}), np.where(rng.random(2000) < chances[name], "yes", "no"))
+            as_codes = isinstance(found.features.get(name), nb.families.Categorical)
+            codes, alike = codes + (as_codes and name == "code"), alike + (as_codes and name != "code")
+    assert codes >= 8
+    assert alike <= 1
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600

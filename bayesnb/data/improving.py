@@ -262,6 +262,18 @@ def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
     return known is not None and _surpasses(_scores_as(PolyaTree(), held, known), held, known)
 
 
+def better_as_codes(held: pd.Series, labels: pd.Series | None) -> bool:
+    """Whether levels predict the class better than a Gaussian, the class frequencies, and a Pólya tree.
+
+    Neighbouring numbers are alike if they are ages, years or counts, and a Pólya tree learns this. Codes are not alike.
+    """
+    held, known = _labelled(held, labels)
+    if known is None:
+        return False
+    codes = _scores_as(Categorical(), held, known)
+    return _surpasses(codes, held, known) and _ahead(codes, _scores_as(PolyaTree(), held, known), errors=2.0)
+
+
 def better_as_log(held: pd.Series, labels: pd.Series | None) -> bool:
     """Whether a LogNormal predicts the class better than a Gaussian, and better than the class frequencies."""
     held, known = _labelled(held, labels)
@@ -326,10 +338,10 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
     return _ahead(scores, _frequencies(labels)) and _ahead(scores, _scores_as(Gaussian(), held, labels))
 
 
-def _ahead(scores: Array, others: Array) -> bool:
-    """Whether the total gain over the other scores exceeds three nats and its own standard error."""
+def _ahead(scores: Array, others: Array, errors: float = 1.0) -> bool:
+    """Whether the total gain over the other scores exceeds three nats and this many of its standard errors."""
     gains = scores - others
-    return bool(gains.sum() > max(3.0, standard_error(gains, np.ones(len(gains)))))
+    return bool(gains.sum() > max(3.0, errors * standard_error(gains, np.ones(len(gains)))))
 
 
 def _frequencies(labels: Labels) -> Array:

@@ -820,21 +820,27 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
 
 
 def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:
-    """Whether zeros are far below all other numbers, and no number is negative."""
+    """Whether zeros are far from all other numbers, which have one sign."""
+    held = -held if held.max() <= 0 else held
     above = held[held > 0]
     apart = held.min() >= 0 and len(held) >= FEWEST_CELLS and above.nunique() >= 20
     return bool(apart and (least or len(above) < len(held)) and above.min() > max(least, 0.2 * above.quantile(0.99)))
 
 
 def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
-    share, above = float((held == 0).mean()), held[held > 0]
-    # Nothing is as far from the others as such a 0, which is no amount, unless it is frequent.
-    missing = bool(above.min() > np.ptp(above[above <= above.quantile(0.99)]) and share < 0.1)
-    said = "{share} are 0, and the smallest other value is {least:g}: if 0 means missing, {na}"
-    cures = () if missing or improving.hurdle_is_worse(held, labels) else (Cure("features", "Hurdle", name),)
+    share, sign = float((held == 0).mean()), 1 if held.max() > 0 else -1
+    above = sign * held[held != 0]
+    # Nothing is as far from the others as such a 0, which is no amount, unless it is frequent. No amounts are as narrow
+    # as years and coordinates, whose 0 is far outside.
+    wide = np.ptp(above[above <= above.quantile(0.99)])
+    missing = bool(above.min() > 3 * wide or (above.min() > wide and share < 0.1))
+    said = "{share} are 0, and the " + ("smallest" if sign > 0 else "largest") + " other value is {least:g}: "
+    said += "if 0 means missing, {na}"
+    no_amount = missing or sign < 0 or improving.hurdle_is_worse(held, labels)
+    cures = () if no_amount else (Cure("features", "Hurdle", name),)
     said += "; if it is an amount, {cure}" * bool(cures)
     shown = dict(zip(["cure"], cures, strict=False))
-    message = Message(said, share=_percent(share), least=above.min(), na=missing_in(name, 0, False), **shown)
+    message = Message(said, share=_percent(share), least=sign * above.min(), na=missing_in(name, 0, False), **shown)
     return Remark(name, message, missing, option=("--na", f"{name}=0") if missing else (), cures=cures)
 
 

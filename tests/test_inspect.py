@@ -534,6 +534,30 @@ def test_many_whole_numbers_are_proposed_as_codes_only_if_neighbours_are_not_ali
     assert alike <= 1
 
 
+def test_zeros_far_from_narrow_or_negative_numbers_are_gaps_and_no_amounts():
+    rng = np.random.default_rng(0)
+    gap = rng.random(800) < 0.16
+    columns = {
+        "year": rng.integers(1968, 2013, 800),
+        "lon": rng.normal(35, 1, 800),
+        "lat": rng.uniform(-9.9, -2.2, 800),
+    }
+    X = pd.DataFrame({name: np.where(gap, 0, x) for name, x in columns.items()})
+    found = nb.inspect(X, rng.choice(["a", "b"], 800))
+    for name, end in {
+        "year": "smallest other value is 1968",
+        "lon": "smallest",
+        "lat": "largest other value is -2.2",
+    }.items():
+        said = [text for text in found.table[found.table.column == name].finding if "if 0 means missing" in text]
+        assert len(said) == 1
+        assert end in said[0]
+    assert not {*X} & {*found.features}
+    mended = found.mended(X)
+    assert mended["year"].isna().equals(pd.Series(gap))
+    assert mended["lon"].isna().equals(pd.Series(gap))
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600

@@ -60,7 +60,7 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 
 
 def of_features(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> PriorModel:
-    """The model before any data, without a table; raise an error if a prior depends on data."""
+    """Make the prior model from the features alone; raise an error if a prior depends on data."""
     # A prior depends on data if it differs between two made-up tables of different scales.
     if not isinstance(settings.features, Mapping):
         raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")

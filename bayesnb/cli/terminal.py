@@ -200,7 +200,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. Without a terminal, the environment variable COLUMNS or 120 is the width."""
+    """The console of stdout. Without a terminal, its width is the environment variable COLUMNS, or 120 by default."""
     from rich.console import Console
 
     class Ours(Console):

@@ -1123,7 +1123,7 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ``Number`` readings that fit all levels; [] if all levels are whole numbers, which may be codes."""
+    """The ways to read every level as a number (``Number``); [] if all levels are whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]

@@ -137,7 +137,7 @@ def warn_of_rows(schema: Schema, table: Table, data: Data, marks: Iterable[str],
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that count as missing because of ``--na``, whose values are ``marks``."""
+    """Warn of numbers that count as missing because they are among ``marks``, the values of ``--na``."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]

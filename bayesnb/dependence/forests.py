@@ -400,7 +400,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Weights of learned rows: of the rows that equal a row in columns u and v, and of the rows that equal it in u.
+        """For each row, the weight of the learned rows with its values of u and v, and of those with its value of u.
 
         Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """

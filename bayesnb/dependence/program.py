@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """A PyMC model of the exponents, with the prior in ``learned`` and the terms in ``rows``.
+    """A PyMC model of the exponents. ``learned`` holds their prior, and ``rows`` the terms that they multiply.
 
     The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
     fixed data.
@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged, and all means agree within ``SKEW`` sd plus Monte Carlo error."""
+        """Whether the chains converged, and all means differ by at most ``SKEW`` sd, apart from Monte Carlo error."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:

@@ -210,7 +210,7 @@ def yardstick(
     TypeError
         If a method is not a function, or a world is not a ``World``.
     ValueError
-        If a method returns an array of the wrong shape, or fewer than two draws.
+        If the result of a method has the wrong shape, or has fewer than two draws.
 
     Examples
     --------

@@ -339,7 +339,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: ``centre``, ``between`` (column,), ``sigma`` (class, column); with ``together``, ``scale``."""
+        """``centre`` and ``between``, (column,), ``sigma``, (class, column), and ``scale`` if ``together``."""
         import pymc as pm
 
         m, s, reach, between = (value[0] for value in (prior.m, prior.s, prior.reach, prior.between))

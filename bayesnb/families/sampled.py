@@ -54,7 +54,7 @@ class Draws(Belief):
 
     @classmethod
     def independent(cls, theta: Mapping[str, Array], n: float = np.inf) -> Draws:
-        """Draws without chains, whose diagnostics are perfect, worth ``n`` draws."""
+        """Independent draws: no chains, perfect diagnostics, and ``n`` effective draws."""
         return cls(theta, Convergence(1.0, 1.0, float(n), 0, "nothing moves"))
 
     def __len__(self) -> int:

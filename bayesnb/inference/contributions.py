@@ -76,7 +76,7 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of n ln θ for n occurrences of each word, (draw, cell, class)."""
+        """Draws of n ln θ for each word of a row, with n occurrences, (draw, word, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)

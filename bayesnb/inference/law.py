@@ -107,7 +107,7 @@ class Law:
 
     @property
     def drawn(self) -> Array:
-        """For each row, whether draws replace the formula, (row,)."""
+        """For each row, whether its distribution comes from draws instead of a formula, (row,)."""
         drawn = [np.full(len(rows), isinstance(law, DrawnLogOdds) and len(law.draws) > 1) for rows, law in self._parts]
         return self._joined(drawn)
 

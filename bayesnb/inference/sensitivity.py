@@ -142,7 +142,7 @@ class Factor:
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of f(s) with respect to log2 s at s = 1."""
+    """The derivative of the function f of a factor s, with respect to log2 s, at s = 1."""
     # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):

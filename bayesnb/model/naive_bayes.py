@@ -30,7 +30,7 @@ type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 @dataclass(frozen=True)
 class EstimateRule:
-    """How an estimate computes class probabilities from a posterior.
+    """How class probabilities are computed from a posterior, for one value of ``estimate``.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order; return their positions, weights and ranks.
+        """Draw up to ``most`` rows in random order; return their positions, weights, and ranks in this order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """

@@ -265,7 +265,7 @@ def _replicates(
 def wanted(
     model: NaiveBayes, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The default groups of a tree, and the groups in ``include``."""
+    """The names of the groups that a DataTree has by default, and those in ``include``."""
     need_proper = {"log_prior", "prior_predictive"}
     named: list[Any] = [include] if isinstance(include, str) else list(include or ())
     if odd := set(named) - set(OPTIONAL):

@@ -37,7 +37,7 @@ KEPT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """Per class: total weight of the rows, Σ w x, and scatter about the mean, each stored as two floats."""
+    """For each class: Σ w, Σ w x, and the scatter about the mean, each stored as the sum of two floats."""
 
     n: Array
     n_rest: Array
@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Mask of the entries of the scatter whose row and column are both in ``some`` (class, column)."""
+        """Mask of the entries (i, j) of the scatter for which ``some``, (class, column), is true at columns i and j."""
 
     @property
     def weight(self) -> TwoFloat:

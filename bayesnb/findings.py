@@ -1180,6 +1180,7 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     rows = frame[frame[target].notna()]
     if (labels := few_classes(rows[target])) is None or (rare := len(rows) - labels.weights().max()) < FEWEST_RARE:
         return
+    classes = pd.factorize(rows[target])[1]
     for name in rows.columns:
         codes, values = pd.factorize(rows[name], sort=(numbers := types.is_numeric_dtype(rows[name])))
         in_order = numbers and len(values) > MANY_LEVELS
@@ -1198,7 +1199,23 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             but = f"all but {wrong:,} of {len(rows):,} rows" if wrong else "all rows"
             said = "predicts the class by itself in {but}: if it is not known when a class is to be predicted, {leave}"
             yield Remark(name, Message(said, but=but, leave=Cure("drop", column=name)), True)
+        elif not (numbers and len(values) > labels.n):
+            shares = counts[:-1] / counts.sum(axis=0)
+            shares[counts[:-1] < np.maximum(counts[:-1].sum(axis=1, keepdims=True), FEWEST_RARE)] = 0.0
+            shares[:, 2 * counts.sum(axis=0) > len(rows)] = 0.0
+            pure = max((shares[k, c], _short(classes[c]), _short(values[k])) for k, c in np.ndindex(shares.shape))
+            if wrong <= MOSTLY * rare:
+                said = f"predicts the class by itself in all but {wrong:,} of {len(rows):,} rows"
+            elif pure[0] > 0.5:
+                said = f"{pure[2]} occurs only in class {pure[1]}, in {_percent(pure[0])} of its rows"
+            else:
+                continue
+            message = "{said}: is it known when a class is to be predicted? If not, {leave}"
+            yield Remark(name, Message(message, said=said, leave=Cure("drop", column=name)), asks=True)
 
+
+MOSTLY = 0.125
+"""Largest share of errors, among the rows outside the commonest class, of levels that are asked about."""
 
 FEWEST_RARE = 20
 """Fewest rows outside the commonest class in a test whether a column tells the class."""

@@ -558,6 +558,23 @@ def test_zeros_far_from_narrow_or_negative_numbers_are_gaps_and_no_amounts():
     assert mended["lon"].isna().equals(pd.Series(gap))
 
 
+def test_levels_that_mostly_tell_the_class_are_asked_about_and_stay_in_the_table():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1200) < 0.13, "yes", "no")
+    late = np.where(rng.random(1200) < 0.99, y, np.where(y == "yes", "no", "yes"))
+    only = np.where((y == "yes") & (rng.random(1200) < 0.7), "ordered", rng.choice(["none", "checked"], 1200))
+    # A good test is right in 90 % of ill rows and in 97 % of the others.
+    honest = np.where(rng.random(1200) < np.where(y == "yes", 0.9, 0.03), "pos", "neg")
+    found = nb.inspect(pd.DataFrame({"late": late, "only": only, "honest": honest}), y)
+    asked = dict(zip(found.table.column, found.table.finding, strict=True))
+    assert [*asked] == ["late", "only"]
+    assert "in all but" in asked["late"]
+    assert "'ordered' occurs only in class 'yes'" in asked["only"]
+    assert all("is it known when a class is to be predicted?" in text for text in asked.values())
+    assert not found.drop
+    assert "is it known" not in str(nb.inspect(*nb.datasets.penguins()))
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600

@@ -889,7 +889,7 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
     elif whole and 0 <= low <= 3 and k > 10 and (found := _as_counts(name, held, labels)):
         yield found
     elif k > 10 and low == 0 and (zeros > 0.1 or held.skew() > SKEWED) and not improving.hurdle_is_worse(held, labels):
-        said = "{share} are 0, the others positive: {cure}" + ". Its samples have fractions" * whole
+        said = "{share} are 0, the others positive: {cure}" + FRACTIONS * whole
         yield Remark.of_family(name, "Hurdle", said, share=_percent(zeros))
     elif k > 10 and low > 0 and held.skew() > SKEWED:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
@@ -898,6 +898,9 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
+    elif k > 10 and held.skew() < -SKEWED / 2 and improving.better_as_tree(held, labels):
+        said = "skewed, with a long tail of low numbers; a histogram of any shape predicts better: {cure}"
+        yield Remark.of_family(name, "PolyaTree", said)
     elif k > 10 and low > 0 and held.skew() > SKEWED / 2 and improving.better_as_log(held, labels):
         yield Remark.of_family(name, "LogNormal", "skewed and all positive, and predicts better as log-normal: {cure}")
     elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
@@ -905,6 +908,8 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         spelled = Spelled(f"families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
         yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
 
+
+FRACTIONS = ". Rows sampled from the model then hold fractions in this column: round them"
 
 NEITHER = "neither predicts better than the class frequencies"
 
@@ -917,7 +922,7 @@ def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark |
     said = "whole numbers from {low:g} to {high:g}, which predict better as counts: {cure}"
     kind = family if isinstance(family, str) else family[0]
     if kind == "Hurdle":
-        said = "{share} are 0, the others positive: {cure}" + ". Its samples have fractions" * (family == "Hurdle")
+        said = "{share} are 0, the others positive: {cure}" + FRACTIONS * (family == "Hurdle")
     elif kind == "Binned":
         said = "whole numbers from {low:g} to {high:g}, which predict better as intervals: {cure}"
     said += "" if family in gains.informative else f". It predicts better than a Gaussian, but {NEITHER}"

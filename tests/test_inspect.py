@@ -575,6 +575,15 @@ def test_levels_that_mostly_tell_the_class_are_asked_about_and_stay_in_the_table
     assert "is it known" not in str(nb.inspect(*nb.datasets.penguins()))
 
 
+def test_a_long_tail_of_low_numbers_is_proposed_as_a_tree_only_if_it_predicts():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    year = 2012 - np.floor(rng.gamma(1.2, np.where(y, 14, 5)))
+    found = nb.inspect(pd.DataFrame({"year": year}), y)
+    assert isinstance(found.features["year"], nb.families.PolyaTree)
+    assert not nb.inspect(pd.DataFrame({"year": year}), rng.permutation(y)).features
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600
@@ -919,7 +928,7 @@ def test_a_hurdle_for_whole_numbers_is_said_to_have_other_draws():
     each = rng.gamma(0.35, np.repeat([4.0, 600.0], 300) / 0.35) * rng.gamma(1.0, 1.0, 600)
     amounts = np.where(rng.random(600) < np.repeat([0.7, 0.2], 300), 0.0, each)
     for cells, end in (
-        (np.round(amounts), "Its samples have fractions"),
+        (np.round(amounts), "Rows sampled from the model then hold fractions in this column: round them"),
         (amounts, "families.Hurdle()}"),
     ):
         (said, *_) = nb.inspect(pd.DataFrame({"ecoli": cells}), y).table["finding"]

@@ -569,6 +569,16 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
     return list(dict.fromkeys(r.option[1] for r in remarks if r.option and r.column not in dropped))
 
 
+def assumed(remarks: Collection[Remark]) -> Message | None:
+    """What the suggested command assumes where a remark says "if"; ``None`` if it assumes nothing."""
+    marks, dropped = marks_of(remarks), {remark.column for remark in remarks if remark.drop}
+    zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
+    what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
+    what += [f"0 is an amount in {', '.join(map(str, zeros))}"] * bool(zeros)
+    said = "The last line assumes that {what}, and reads all other cells as values: change it where this is wrong."
+    return Message(said, what=" and that ".join(what)) if what else None
+
+
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
     if not marks:
@@ -841,7 +851,7 @@ def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
     said += "; if it is an amount, {cure}" * bool(cures)
     shown = dict(zip(["cure"], cures, strict=False))
     message = Message(said, share=_percent(share), least=sign * above.min(), na=missing_in(name, 0, False), **shown)
-    return Remark(name, message, missing, option=("--na", f"{name}=0") if missing else (), cures=cures)
+    return Remark(name, message, missing, option=("--na", f"{name}=0") if missing else (), cures=cures, mark="0")
 
 
 def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:

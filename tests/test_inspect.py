@@ -584,6 +584,23 @@ def test_a_long_tail_of_low_numbers_is_proposed_as_a_tree_only_if_it_predicts():
     assert not nb.inspect(pd.DataFrame({"year": year}), rng.permutation(y)).features
 
 
+def test_the_recommended_command_states_what_it_assumes(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    code, fee = 101 + rng.integers(0, 9, 600), rng.uniform(100, 180, 600)
+    mood = rng.choice(["good", "bad", "unknown"], 600)
+    y = rng.choice(["a", "b"], 600)
+    X = pd.DataFrame({"code": np.where(rng.random(600) < 0.1, 999, code), "mood": mood, "y": y})
+    X.assign(fee=np.where(rng.random(600) < 0.3, 0, fee)).to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y")
+    said = " ".join(out.split())
+    assert "assumes that code=999 means missing and that 0 is an amount in fee, and reads all other cells as" in said
+    command = out.strip().splitlines()[-1]
+    assert "--na code=999" in command
+    assert "fee=hurdle" in command
+    X[["mood", "y"]].to_csv(tmp_path / "u.csv", index=False)
+    assert "assumes that" not in run(capsys, "inspect", tmp_path / "u.csv", "--target", "y")[1]
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600

@@ -37,7 +37,7 @@ def inspect(
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled
-    from bayesnb.findings import marks_of, together
+    from bayesnb.findings import assumed, marks_of, together
 
     if data != "-" and is_model(data):
         options.refuse(options.SETTINGS, f"{data} is already fitted; fit it again with this option")
@@ -68,6 +68,8 @@ def inspect(
                 drop=" (leave it out with --drop)" * each.first.drop)
         for each in together(seen)
     ]  # fmt: skip
+    if (assumption := assumed(seen)) is not None:
+        said.append(assumption)
     if target is None:
         said.append("Name the class column with --target: its labels are then examined, and no option is for it.")
     _print(about, _columns(summary), layout, {"remarks": remarks, "fit": command}, said)

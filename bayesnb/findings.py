@@ -419,14 +419,16 @@ def _read(
         texts = () if fitting or column.declared else readings.texts_of(column)
         money = readings.amounts_in(texts, warned.looks_like_identifier(len(texts), column.values.count()))
         if len(money) == 1:
-            numbers = money[0].read(column)[name]
+            numbers, unit = money[0].read(column)[name], money[0].unit
             named = column.values.map(lambda cell: bool(amounts.unit_of(cell))).sum()
             said = "{n:,} of {rows:,} cells are in {unit}, the others have no unit, and all are read as levels: {cure}"
-            if all_named := named == column.values.count():
+            if all_named := all(map(amounts.unit_of, texts)):
                 said = "numbers with the same text, {unit!r}, all read as levels. If they are amounts: {cure}"
             found.append(Remark.of_family(name, money[0].spelled, said, True, asks=all_named, n=named,
-                                          rows=column.values.count(), unit=money[0].unit))  # fmt: skip
-            frame = frame.assign(**{name: numbers})
+                                          rows=np.isfinite(numbers).sum(), unit=unit))  # fmt: skip
+            # Families of numbers read currencies, so they may be proposed too.
+            of_currency = amounts.is_currency(unit)
+            frame = frame.assign(**{name: numbers}) if of_currency else frame.drop(columns=name)
         elif not fitting and not money:
             # Without the markers, the column is examined again. Markers that stay levels are examined now.
             if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
@@ -516,6 +518,8 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
     plain = len(others) + len(held) - len(texts) > 0 and all(re.fullmatch(NUMBER, text) for text in others)
     of_numbers = plain or bool(readings.recognised(others, plain=True))
     effect = "so all cells are read as levels" if of_numbers else "a level like any other"
+    if not of_numbers and (labelled := readings.amounts_in(others)):
+        effect = f"the others are numbers with {labelled[0].unit!r}, and all are read as levels"
     for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         if text == "NA" and _are_codes(texts.unique()):
             continue
@@ -558,7 +562,9 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         return
     if not units and (found := readings.nearly_recognised(texts)):
         reading, alone = found
-        option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 else ()
+        # Numbers with a text that is no usual unit may be names, such as "Room 3", so no cell is left out unasked.
+        names = isinstance(reading, Number) and not all(amounts.measured(t) for t in texts if t not in alone)
+        option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 and not names else ()
         yield Remark(name, all_but(reading.said, name, alone), True, option=option, asks=True)
 
 

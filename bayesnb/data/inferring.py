@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data import specifications
-from bayesnb.data.amounts import is_currency
+from bayesnb.data.amounts import is_currency, unit_of
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
 from bayesnb.data.readings import Reading, amounts_in, default_reading, texts_of
@@ -57,8 +57,9 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         if table.part and not column.temporal:
             continue
         own = default_reading(column)
-        money = amounts_in(texts_of(column)) if own is None and spec is not None else ()
-        if len(money) == 1 and is_currency(money[0].unit):
+        texts = texts_of(column) if own is None and spec is not None else []
+        money = amounts_in(texts)
+        if len(money) == 1 and (is_currency(money[0].unit) or all(map(unit_of, texts))):
             (own,) = money  # The family is one of numbers.
         if own is None:
             continue

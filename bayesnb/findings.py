@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -553,11 +554,15 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
         return
     texts = readings.texts_of(column) if column.kind == "text" and column.declared is None else []
-    units = amounts.units_of(texts)
+    units, but = amounts.units_of(texts), ""
+    odd = [*islice((t for t in texts if not (amounts.measured(t) or amounts.labelled(t))), 4)] if not units else []
+    rest = amounts.units_of(text for text in texts if text not in odd) if 0 < len(odd) < 4 else {}
+    if 1 < len({*rest} - {""}) < 4:
+        units, but = rest, f" except {', '.join(map(_short, odd))}"
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
-        said = f"numbers in several units (different cells: {shown}), read as levels: convert them to one unit"
+        said = f"numbers in several units (different cells: {shown}){but}, read as levels: convert them to one unit"
         yield Remark(name, said, True, asks=True)
         return
     if not units and (found := readings.nearly_recognised(texts)):

@@ -177,9 +177,9 @@ class Findings:
         found, advised = {}, self.features
         frame = without(_with_texts(table), marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
         for name in frame.select_dtypes(exclude=["number", "bool"]):
-            reading = advised.get(name) or readings.default_reading(Column(name, frame[name]))
-            if isinstance(reading, Number) and not reading.unit:
-                found[name] = reading
+            for reading in (advised.get(name), readings.default_reading(Column(name, frame[name]))):
+                if isinstance(reading, Number) and not reading.unit:
+                    found.setdefault(name, reading)
         return replace(self, numbers=found)
 
     def __str__(self) -> str:

@@ -176,7 +176,7 @@ def orders(rng: np.random.Generator, n: int) -> Export:
     winter = np.isin(day.month, [11, 12, 1]).astype(float)
     values = pd.DataFrame({"value": np.log(value), "weight": weight, "winter": winter})
     families = {"elapsed of ordered": "Gaussian", "value": "Gaussian", "weight": "Gaussian"}
-    return Export(lines, "outcome", values, y, families, advised=("ordered=date:",))
+    return Export(lines, "outcome", values, y, families)
 
 
 def _reported(values: np.ndarray, low: float, high: float, form: str = ".1f") -> list[str]:

@@ -145,12 +145,14 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether labelled numbers may be codes, such as A12: their digits are not grouped, and letters touch them.
+    """Whether labelled numbers may be codes, such as A12 or E1.5: letters touch digits without thousands separators.
 
-    ``identifying``: whether nearly every row has its own text, so that any text without grouped digits may be a code.
+    ``identifying``: whether nearly every row has its own text, so that any text without a mark between its digits may
+    be a code, too.
     """
-    touching = identifying or any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts)
-    return touching and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
+    if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
+        return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)
+    return identifying and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
 
 
 def numbers_of(cell: Any) -> list[float]:

@@ -23,7 +23,7 @@ from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
-from bayesnb.data.text import are_sentences
+from bayesnb.data.text import are_sentences, marks
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
@@ -699,7 +699,8 @@ def _texts(
         said += ". If they identify what the rows are about, and new rows may be about others: {leave}"
     if key:
         said = "looks like an identifier or free text: {k:,} levels in {n:,} rows"
-    if several := texts.str.count(" ").gt(0).mean() > 0.5:
+    words = texts.str.contains(rf"\w[\w{marks()}]").any()
+    if several := words and texts.str.count(" ").gt(0).mean() > 0.5:
         said += ". If they are texts of several words: {words}"
     better = several and improving.better_as_words(held, labels)
     if better:

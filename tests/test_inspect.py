@@ -1127,3 +1127,16 @@ def test_a_column_that_holds_numbers_may_be_read_as_numbers(decimal):
     x, y = {"a": [1.5, 2.5, 7.0, 8.5]}, ["low", "low", "high", "high"]
     clf = nb.BayesianNB({"a": nb.Number(decimal=decimal)}).fit(x, y)
     assert_allclose(clf.predict_proba(x), nb.BayesianNB().fit(x, y).predict_proba(x))
+
+
+@pytest.mark.parametrize("letters", ["abcdefgh", "123", "!?-", "日本語"])
+@pytest.mark.parametrize("unlabelled", [None, "a word in a row without a label"])
+def test_texts_of_single_letters_are_examined_and_no_words_of_them_are_proposed(letters, unlabelled):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice([*letters], 12)) for _ in range(60)]
+    labels = pd.Series(rng.choice(["yes", "no"], 60), dtype=object)
+    if unlabelled:
+        texts[7], labels[7] = unlabelled, None
+    found = str(nb.inspect(pd.DataFrame({"t": texts}), labels))
+    assert "looks like an identifier or free text" in found
+    assert ("Text(" in found) == bool(unlabelled)

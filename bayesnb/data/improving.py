@@ -299,8 +299,10 @@ def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.
     held, known = _labelled(held, labels)
     if known is None:
         return False
-    levels = _scores_as(Categorical(), held, known)
-    return _scores_as(Text(), held, known).sum() > max(_frequencies(known).sum(), levels.sum()) + least
+    levels, (schema, data) = _scores_as(Categorical(), held, known), _read_as(Text(), held)
+    if not schema.features[held.name].columns:
+        return False  # Single letters and digits are no words.
+    return _scores(schema, data, known).sum() > max(_frequencies(known).sum(), levels.sum()) + least
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:

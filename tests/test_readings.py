@@ -1007,6 +1007,7 @@ def test_the_command_of_inspect_can_be_run_and_answers_no_question_about_amounts
     assert code == 0, err
 
 
+@pytest.mark.filterwarnings("ignore:column 'pay'. its .* levels are numbers with")
 @pytest.mark.parametrize(("around", "alike"), [("UGX {}", True), ("{}/=", True), ("{} m", True), ("ca. {}", False)])
 def test_a_family_of_numbers_reads_numbers_if_all_have_the_same_text_around_them(around, alike):
     rng = np.random.default_rng(0)
@@ -1019,6 +1020,9 @@ def test_a_family_of_numbers_reads_numbers_if_all_have_the_same_text_around_them
         return
     plain = BayesianNB({"pay": nb.families.LogNormal()}).fit({"pay": numbers}, y).predict_proba({"pay": numbers})
     np.testing.assert_allclose(clf.fit({"pay": cells}, y).predict_proba({"pay": cells}), plain)
+    for by_type in (None, nb.ByType(), "best"):  # These say nothing about the column, and names stay levels.
+        family = BayesianNB(by_type).fit({"pay": cells, "z": numbers}, y).describe().loc["pay", "family"]
+        assert (family == "Categorical") == (around != "{} m")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         own = default_reading(column)
         texts = texts_of(column) if own is None and spec is not None else []
         money = amounts_in(texts)
-        if len(money) == 1 and (is_currency(money[0].unit) or all(map(unit_of, texts))):
+        numeric = not isinstance(spec, ByType | BestFamily)  # Names such as "Room 3" stay levels by type.
+        if len(money) == 1 and (is_currency(money[0].unit) or (numeric and all(map(unit_of, texts)))):
             (own,) = money  # The family is one of numbers.
         if own is None:
             continue

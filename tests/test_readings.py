@@ -882,8 +882,8 @@ def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, 
             BayesianNB({"x": Number()}).fit({"x": cells * 4}, ["a", "b"] * (2 * len(cells)))
         cure = cure.replace(".", ",") if "write" in cure else cure  # The other cells have decimal commas.
     elif when == "fit":
-        if cells == ["50 %", "20 %"]:
-            pytest.skip("read as numbers in %")
+        if cells in (["50 %", "20 %"], ["1,5", "2,5"]):
+            pytest.skip("read as numbers")
         with pytest.raises(RefusedError) as refused:
             BayesianNB({"x": nb.Gaussian()}).fit({"x": cells * 4}, ["a", "b"] * (2 * len(cells)))
     else:
@@ -1145,3 +1145,24 @@ def test_inspect_says_how_gaps_among_choices_are_read_as_no_option(capsys, folde
     found = nb.inspect(table.assign(contact=table["contact"].fillna("")), "y")
     assert "gap" not in str(found)
     assert "gap" not in str(nb.inspect(table.dropna(), "y"))
+
+
+@pytest.mark.parametrize("marker", [None, "-"])
+def test_a_family_of_numbers_reads_decimal_commas(marker):
+    rng = np.random.default_rng(0)
+    x, y = np.exp(rng.normal(0.7, 0.5, 90)).round(2), rng.choice(["yes", "no"], 90)
+    texts = pd.Series([f"{v:.2f}".replace(".", ",") for v in x])
+    if marker:
+        texts[0], x[0] = marker, np.nan
+    as_text = nb.BayesianNB({"vib": nb.families.LogNormal()}).fit(pd.DataFrame({"vib": texts}), y)
+    numbers = nb.BayesianNB({"vib": nb.families.LogNormal()}).fit(pd.DataFrame({"vib": x}), y)
+    # New rows may hold one number alone, or numbers that are no text.
+    for new in (texts[3:4], pd.Series(x[3:4])):
+        found = as_text.predict_proba(pd.DataFrame({"vib": new}))
+        assert_allclose(found, numbers.predict_proba(pd.DataFrame({"vib": x[3:4]})))
+
+
+def test_a_family_of_numbers_does_not_guess_the_decimal_mark():
+    X, y = {"fee": ["1,234", "2,345", "3,456", "7,890"] * 5}, ["a", "b"] * 10
+    with pytest.raises(RefusedError, match="holds text"):
+        nb.BayesianNB({"fee": nb.families.LogNormal()}).fit(X, y)

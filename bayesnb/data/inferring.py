@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data import specifications
-from bayesnb.data.amounts import is_currency, unit_of
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
-from bayesnb.data.readings import Reading, amounts_in, default_reading, texts_of
+from bayesnb.data.readings import Reading, default_reading, numbers_for_a_family
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, are_sentences
@@ -57,11 +56,9 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         if table.part and not column.temporal:
             continue
         own = default_reading(column)
-        texts = texts_of(column) if own is None and spec is not None else []
-        money = amounts_in(texts)
-        numeric = not isinstance(spec, ByType | BestFamily)  # Names such as "Room 3" stay levels by type.
-        if len(money) == 1 and (is_currency(money[0].unit) or (numeric and all(map(unit_of, texts)))):
-            (own,) = money  # The family is one of numbers.
+        if own is None and spec is not None:
+            # ByType and BestFamily say nothing about the column, so names such as "Room 3" stay levels.
+            own = numbers_for_a_family(column, only_money=isinstance(spec, ByType | BestFamily))
         if own is None:
             continue
         if own.names(name) != (name,) and any(e.spec is not None and name in (e.columns or ()) for e in said):

@@ -1068,6 +1068,19 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
     return None if by_day and any(map(_is_short, texts_of(column))) else found[0]
 
 
+def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
+    """The only way to read the texts of a column that has a family of numbers; ``None`` if none or several fit.
+
+    If ``only_money`` is true, numbers without a currency are not read.
+    """
+    texts = texts_of(column)
+    of_any = not only_money and all(map(amounts.unit_of, texts))
+    found = [own for own in amounts_in(texts) if of_any or amounts.is_currency(own.unit)]
+    if not (found or only_money or all(map(amounts.is_float, texts))):
+        found = [own for own in _numbers_in(texts, True, "") if not own.unit]  # Decimal commas
+    return found[0] if len(found) == 1 else None
+
+
 def texts_of(column: Column) -> list[str]:
     """The sorted distinct texts, without missing-value markers; [] if any cell is not text."""
     texts, others, _ = _texts_and_others(column)

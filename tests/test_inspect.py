@@ -1140,3 +1140,14 @@ def test_texts_of_single_letters_are_examined_and_no_words_of_them_are_proposed(
     found = str(nb.inspect(pd.DataFrame({"t": texts}), labels))
     assert "looks like an identifier or free text" in found
     assert ("Text(" in found) == bool(unlabelled)
+
+
+def test_few_numbers_in_levels_and_numbers_with_bounds_are_no_amounts_with_a_unit():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 240)
+    X = pd.DataFrame({"children": rng.choice(["0 to 2", "3 or more"], 240), "floor": rng.choice(["attic", "2nd"], 240)})
+    assert str(nb.inspect(X, y)) == "nothing deserves attention"
+    x = rng.gamma(2, 2, 240).round(1)
+    bounds = pd.DataFrame({"crp": [f"<{v}" if k % 5 == 0 else str(v) for k, v in enumerate(x)]})
+    assert list(nb.inspect(bounds, y).features) == ["crp"]
+    assert isinstance(nb.inspect(bounds, y).features["crp"], nb.Bounded)

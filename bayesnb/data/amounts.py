@@ -137,7 +137,7 @@ AROUND = re.compile(
 def labelled(text: str) -> Measured | None:
     """Parse a number with any text before or after it, such as "TSh 1.200" or "1,200/="; the text is its unit."""
     found = AROUND.fullmatch(text.strip())
-    if found is None:
+    if found is None or BOUND.fullmatch(text.strip()):
         return None
     unit, sign = " … ".join(filter(None, (found["before"].strip(), found["after"].strip()))), found["sign"].strip()
     values = {d: number_of(sign, found["digits"], d) for d in sorted(marks_of(found["digits"]), reverse=True)}

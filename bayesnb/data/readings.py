@@ -1038,7 +1038,8 @@ def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | Non
     if not found and not rest and (units := Counter(cell.unit for cell in map(amounts.labelled, texts) if cell)):
         fitting = {"", max(units, key=lambda unit: (units[unit], unit))}
         alone = [text for text in texts if not (cell := amounts.labelled(text)) or cell.unit not in fitting]
-        found = amounts_in([text for text in texts if text not in {*alone}])[:1] if 0 < len(alone) < 4 else ()
+        rest = [text for text in texts if text not in {*alone}] if 0 < len(alone) < 4 else []
+        found = amounts_in(rest)[:1] if len(rest) >= FEWEST_NUMBERS else ()
     return (found[0], alone) if len(found) == 1 else None
 
 

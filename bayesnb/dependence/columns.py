@@ -302,9 +302,8 @@ class Cells:
     ``pairs`` are the pairs of columns to count. ``joint`` are the column blocks
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
     counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
-    columns of the linear model. ``centre``, (covariate,), is subtracted from each covariate (the
-    indicators of cells, then the standardized numbers). With two classes, it is the midpoint of the covariate's two
-    class means; otherwise 0.
+    columns of the linear model. ``centre``, (covariate,), is subtracted from the covariates: the indicators of cells,
+    then the standardized numbers. With two classes, it is the midpoint of the two class means; otherwise, it is 0.
     """
 
     grid: Grid

@@ -871,8 +871,8 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
     whole, zeros = bool((held % 1 == 0).all()), float((held == 0).mean())
     short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
     if short and (order := improving.best_in_order(held, labels)):
-        said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}, with the levels "
-        said += "that may still come; MAP does not exist then"
+        said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}. Any other number "
+        said += "in new rows counts as missing, so add numbers that may still come; MAP does not exist then"
         yield Remark.of_family(name, ("Ordinal", order), said, low=order[0], high=order[-1])
         return
     few, counted = k <= 12 and n >= 10 * k, 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1)

@@ -547,11 +547,11 @@ def test_a_mode_of_the_classes_on_the_boundary_is_refused_with_the_class():
 @pytest.mark.parametrize(
     ("mine", "theirs", "words"),
     [
-        (Gaussian(), Poisson(), ("family", "Gaussian", "Poisson")),
+        (Gaussian(), Poisson(), ("Gaussian", "Poisson")),
         (Gaussian(), Gaussian(NormalGamma.flat()), ("family", "kappa=1", "kappa=0")),
-        (Binned(edges=[1.0, 2.0]), Binned(edges=[1.0, 3.0]), ("cuts", "2.0", "3.0")),
-        (Binned(2), Binned(3), ("cuts",)),
-        (Binned(2), Gaussian(), ("family",)),
+        (Binned(edges=[1.0, 2.0]), Binned(edges=[1.0, 3.0]), ("edges", "2.0", "3.0")),
+        (Binned(2), Binned(3), ("edges",)),
+        (Binned(2), Gaussian(), ("Categorical", "Gaussian")),
         (Gaussian(NormalGamma(m=100_000.25)), Gaussian(NormalGamma(m=100_000.75)), ("family",)),
         (Categorical(Dirichlet([1.0] * 4)), Categorical(Dirichlet([5.0] * 4)), ("family",)),
     ],

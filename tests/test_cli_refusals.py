@@ -81,7 +81,7 @@ WRONG_DATA: list[tuple[str, tuple[str, ...]]] = [
     ("merge MODEL OTHER -o x.bayesnb", ("OTHER: the two models have different features",)),
     (f"{FIT} --target wnd", ("--target: play-tennis has no column 'wnd'; did you mean 'wind'?",)),
     (f"{FIT} --feature wnd=categorical", ("did you mean 'wind'?",)),
-    (f"{FIT} --feature wind=ordinal:calm,weak", ("the order of an Ordinal names all levels from the lowest",)),
+    (f"{FIT} --feature wind=ordinal:calm,weak", ("fit all rows with --feature wind=ordinal:LOWEST,...,HIGHEST",)),
     ("explain odd.csv --target Class", ("has no column 'Class'; did you mean 'class'?",)),
     ("explain odd.csv --target class --drop nn", ("--drop:", "has no column 'nn'; did you mean 'n'?")),
     ("explain odd.csv --target class --weight w", ("--weight:", "has no column 'w'")),

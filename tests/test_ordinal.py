@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from pyarrow.dataset import dataset
 from scipy.stats import binom
 
-from bayesnb import BayesianNB, Categorical, Dirichlet, cli, from_draws, load
+from bayesnb import BayesianNB, Binned, Categorical, Dirichlet, cli, from_draws, load
 from bayesnb.data.readers import frame
-from bayesnb.errors import ModelFileError
-from bayesnb.families import Ordinal
+from bayesnb.errors import ModelFileError, RefusedError
+from bayesnb.families import Ordinal, PolyaTree
 from tests.model_files import changed, said
 
 SIZES = ["small", "medium", "large", "huge", "giant"]
@@ -156,3 +156,34 @@ def test_the_draws_of_a_tree_have_nodes_which_cannot_be_selected_as_if_they_were
     assert tree["constant_data"]["level_stars"].values[:3].tolist() == ["1", "2", "3"]
     assert_allclose(from_draws(clf, tree).predict_proba(X), clf.predict_proba(X), atol=0.3)
     assert clf.to_pymc().coords["stars_node"]
+
+
+def test_models_with_different_levels_name_a_level_and_the_remedy():
+    one = BayesianNB({"visits": Ordinal()}).fit({"visits": [0, 1, 2]}, [0, 0, 1])
+    for levels, words in (([0, 1, 2, 9], "has 9 among its ordered levels"), ([2, 1, 0], "in different orders")):
+        other = BayesianNB({"visits": Ordinal(order=levels)}).fit({"visits": [0, 1, 2]}, [0, 0, 1])
+        with pytest.raises(RefusedError, match=words) as refused:
+            one.merge(other)
+        assert refused.value.column == "visits"
+        assert str(refused.value).endswith("as features={'visits': families.Ordinal(order=[LOWEST, ..., HIGHEST])}")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "words"),
+    [
+        (Categorical(), Ordinal(), "one model reads it as Categorical, the other as Ordinal"),
+        (
+            Categorical(),
+            Categorical(Dirichlet(2)),
+            "differ in prior of their family, Categorical (Dirichlet(alpha=1.0) and",
+        ),
+        (Binned(edges=[1.0]), Binned(edges=[2.0]), "the two models differ in edges ([1.0] and [2.0])"),
+        (PolyaTree(edges=[1.0]), PolyaTree(edges=[2.0]), "differ in edges of their family, PolyaTree ([1.0] and"),
+    ],
+)
+def test_models_with_different_families_say_in_words_how_they_differ(mine, theirs, words):
+    one, other = (BayesianNB({"x": family}).fit({"x": [0, 1, 2, 3]}, [0, 0, 1, 1]) for family in (mine, theirs))
+    with pytest.raises(RefusedError, match="feature 'x': ") as refused:
+        one.merge(other)
+    assert words in str(refused.value)
+    assert "BetaTree" not in str(refused.value)

@@ -99,7 +99,7 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
         load(tmp_path / "m.bayesnb").predict_proba(whole[["v"]]), clf.predict_proba(whole[["v"]]), rtol=1e-12
     )
     other = BayesianNB({"v": PolyaTree()}).fit(frames[1][["v"]], frames[1]["y"])
-    with pytest.raises(ValueError, match="feature 'v': the two models differ in its family"):
+    with pytest.raises(ValueError, match="feature 'v': the two models differ in edges of their family, PolyaTree: fit"):
         clf.merge(other)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, require_ordinary
+from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, missing_in, require_ordinary
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
@@ -340,8 +340,10 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     if ordered:
         raise RefusedError(
             "column {column!r} holds {value!r} in row {row}, which is not among its ordered levels {expected}{more}: "
-            "the order of an Ordinal names all levels from the lowest to the highest",
+            "fit all rows with {cure}, which names all levels, or {gap} to read it as missing",
             **found,
+            cure=ordinal(column.name),
+            gap=missing_in(column.name, found["value"], False),
         )
     raise RefusedError(
         "column {column!r} holds {value!r} in row {row}, which was never seen; its levels are {expected}{more}. Fit "
@@ -349,6 +351,12 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
         **found,
         cure=(Cure("unseen", "missing"), Cure("unseen", "new")),
     )
+
+
+def ordinal(column: Any) -> Cure:
+    """Advice to name all levels of a column in order."""
+    spelled = Spelled("families.Ordinal(order=[LOWEST, ..., HIGHEST])", "ordinal:LOWEST,...,HIGHEST")
+    return Cure("features", spelled, column)
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:

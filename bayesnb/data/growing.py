@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, require_one_kind
+from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, ordinal, require_one_kind
 from bayesnb.data.inferring import as_read, grouped, in_place, inferred, present, readings_in
 from bayesnb.data.readings import Joined
 from bayesnb.data.schema import LET_JOIN, Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import united
 from bayesnb.families.family import Family
-from bayesnb.model import Statistics, about
+from bayesnb.model import Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, some
+from bayesnb.wording import Cure, RefusedError, family_word, some
 
 
 def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> Schema:
@@ -117,13 +117,7 @@ def merged(one: Schema, other: Schema) -> Schema:
         theirs = both[1][name]
         if mine.text and theirs.text:
             mine, theirs = _with_words_of_both(mine, theirs)
-        for what in ("family", "text", "source", "columns", "cuts"):
-            a, b = getattr(mine, what), getattr(theirs, what)
-            if not same(a, b):
-                cure = ""
-                if what == "family" and (mine.tried or theirs.tried):
-                    cure = "; each chose by its own rows: fit one with classifier_.choice.features of the other"
-                raise ValueError(f"feature {name!r}: the two models differ in its {what}: {a!r} and {b!r}{cure}")
+        _require_alike(name, mine, theirs)
         if mine.levels is None:
             features[name] = mine
             continue
@@ -136,6 +130,49 @@ def merged(one: Schema, other: Schema) -> Schema:
     if names != one.names:
         features = in_place(features, names)
     return replace(one, names=names, features=features, readings={**one.readings, **other.readings})
+
+
+def _require_alike(name: Any, mine: Feature, theirs: Feature) -> None:
+    """Raise ``RefusedError`` if two models read a feature differently."""
+    a, b = mine.family, theirs.family
+    if type(a) is not type(b):
+        said = "feature {column!r}: one model reads it as {value}, the other as {expected}: fit both with one family"
+        if mine.tried or theirs.tried:
+            said += ", which is in classifier_.choice.features of either"
+        raise RefusedError(said, column=name, value=family_word(a), expected=family_word(b))
+    for k, column in enumerate(mine.columns if mine.columns == theirs.columns else ()):
+        own, other = (() if (order := each.order_of(k)) is None else order for each in (a, b))
+        if own != other:
+            odd = in_order({*own} ^ {*other})
+            said = "only one of the two models has {value!r} among its ordered levels"
+            said = said if odd else "the two models have its levels in different orders"
+            raise RefusedError(
+                "column {column!r}: " + said + ": fit both with one order of all levels, as {cure}",
+                column=column, value=next(iter(odd), None), cure=ordinal(column),
+            )  # fmt: skip
+    said = "feature {column!r}: the two models differ in {what}{family}{values}: fit both with the same settings"
+    for what in ("text", "source", "columns", "cuts"):
+        x, y = getattr(mine, what), getattr(theirs, what)
+        if not same(x, y):
+            if what == "cuts":
+                x, y = next(([*p.edges], [*q.edges]) for p, q in zip(x, y, strict=True) if p.edges != q.edges)
+            raise RefusedError(
+                said, column=name, what="edges" if what == "cuts" else what, family="", values=_both(x, y)
+            )
+    if odd := [f.name for f in fields(a) if not same(getattr(a, f.name), getattr(b, f.name))]:
+        # Settings per column come from the rows; the setting for all columns has another name.
+        what = a.from_rows[0] if odd[0] in a.from_rows else odd[0]
+        what, values = f"{what} of their family, ", _both(getattr(a, what), getattr(b, what))
+        raise RefusedError(said, column=name, what=what, family=family_word(a), values=values)
+
+
+def _both(a: Any, b: Any) -> str:
+    x, y = map(repr, (a, b))
+    return f" ({x} and {y})" if x != y and max(len(x), len(y)) <= LONGEST else ""
+
+
+LONGEST = 100
+"""Length of the longest setting that a message shows."""
 
 
 # Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a

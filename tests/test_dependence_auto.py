@@ -39,8 +39,9 @@ def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     assert_allclose(sum(learned.average.values()), 1.0)
     assert set(learned.average) == {"class frequencies", "naive Bayes", "weighted", "trees", "linear", "all terms"}
     naive = BayesianNB().fit(X, Y).predict_proba(X[:20])
-    lowest = learned.average[NAIVE] * naive + learned.average[SHARES] * auto.classifier_.posterior.label.mean()
-    mean = auto.predict_proba(X[:20]) ** (1 / learned.power)  # without its power
+    shares = auto.classifier_.posterior.label.mean()
+    lowest = learned.average[NAIVE] * naive + learned.average[SHARES] * shares
+    mean = shares * (auto.predict_proba(X[:20]) / shares) ** (1 / learned.power)  # without its power
     assert (mean / mean.sum(1, keepdims=True) >= lowest - 1e-9).all()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_equal
-from scipy.special import gammaln, logsumexp
+from scipy.special import expit, gammaln, logsumexp
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
@@ -195,16 +195,40 @@ def test_the_power_of_an_average_makes_an_underconfident_mean_more_certain():
     y = (rng.random(3000) < p).astype(int)
     timid = np.stack([1 - p, p], 1) ** 0.5
     log_p = np.log(timid / timid.sum(1, keepdims=True))
-    first = np.arange(3000) < 2
-    (found, power), (_, of_two) = stacked(
-        {"naive Bayes": log_p, "all terms": log_p}, y, 1.0 * np.stack([~first, first]), np.arange(3000) % FOLDS
-    )
+    first, members = np.arange(3000) < 2, {SHARES: np.full((3000, 2), np.log(0.5)), NAIVE: log_p, ALL: log_p}
+    (found, power), (_, of_two) = stacked(members, y, 1.0 * np.stack([~first, first]), np.arange(3000) % FOLDS)
     assert 1.7 < power < 2.3
     assert_allclose(sum(found.values()), 1.0)
     assert abs(of_two - 1) < 0.2
     fold = np.arange(2, 3000) % FOLDS
-    (alone,) = stacked({"naive Bayes": log_p[2:], "all terms": log_p[2:]}, y[2:], np.ones((1, 2998)), fold)
+    (alone,) = stacked({name: p[2:] for name, p in members.items()}, y[2:], np.ones((1, 2998)), fold)
     assert_allclose([*alone[0].values(), alone[1]], [*found.values(), power], rtol=1e-9)
+
+
+def test_the_power_of_an_average_leaves_class_frequencies_and_impossible_classes_as_they_are() -> None:
+    log_prior = np.log([[0.9, 0.07, 0.03]])
+    assert_allclose(tempered(log_prior, 1.7, log_prior + 3.0), log_prior)
+    p = np.exp(tempered(np.log([[0.5, 0.5 - 1e-9, 1e-9]]), 2.0, log_prior))
+    assert_allclose(p[0, 0] / p[0, 1], 0.07 / 0.9, rtol=1e-6)  # prior odds times the squared Bayes factor
+    with np.errstate(divide="ignore"):
+        log_p, never = np.log([[0.5, 0.5, 0.0]]), np.log([[0.9, 0.1, 0.0]])
+    assert_allclose(np.exp(tempered(log_p, 1.7, log_prior))[0, 2], 0.0)
+    assert_allclose(np.exp(tempered(log_p, 1.7, never)).sum(), 1.0)
+
+
+def test_the_mean_probability_of_a_rare_class_is_its_frequency_whatever_the_power() -> None:
+    """The power was once applied to the probabilities themselves, which took probability from rare classes."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.1).astype(int)
+    score = np.log(0.1 / 0.9) + 1.5 * (rng.normal(size=4000) + 1.5 * y) - 1.5 * 1.5 / 2  # log-odds given the number
+    timid = of_coin(np.log(0.1 / 0.9) + (score - np.log(0.1 / 0.9)) / 1.5)
+    shares = np.broadcast_to(np.log([0.9, 0.1]), (4000, 2))
+    ((weight, power),) = stacked({SHARES: shares, NAIVE: timid, ALL: timid}, y, np.ones((1, 4000)), np.arange(4000) % 5)
+    mean = mixed({SHARES: shares, NAIVE: timid, ALL: timid}, weight)
+    true, found, old = expit(score).mean(), *(np.exp(tempered(mean, power, of))[:, 1].mean() for of in (shares, 0.0))
+    assert power > 1.2
+    assert abs(found - true) < 0.003
+    assert old < true - 0.01
 
 
 def of_coin(score: np.ndarray) -> np.ndarray:
@@ -248,7 +272,7 @@ def auto() -> BayesianNB:
 def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequencies(auto):
     X, _ = datasets.penguins()
     learned, share = auto.classifier_.dependence.exponents, auto.classifier_.posterior.label.mean()
-    p = nb.draws.sample_proba(auto, X[:20], draws=400) ** (1 / learned.power)
+    p = share * (nb.draws.sample_proba(auto, X[:20], draws=400) / share) ** (1 / learned.power)  # without the power
     p /= p.sum(-1, keepdims=True)
     assert (p.mean(0) >= 0.95 * learned.average["class frequencies"] * share).all()
     # A draw that is the class frequencies would be the same for every row.
@@ -337,7 +361,7 @@ def test_a_row_is_predicted_by_weights_that_were_learned_without_its_fold() -> N
     rng = np.random.default_rng(0)
     n, fold = 50, np.arange(50) % FOLDS
     y = rng.integers(2, size=n)
-    log_p = {name: np.log(rng.dirichlet([1.0, 1.0], n)) for name in (NAIVE, ALL)}
+    log_p = {name: np.log(rng.dirichlet([1.0, 1.0], n)) for name in (SHARES, NAIVE, ALL)}
     of = rng.permutation(n)
     found = HeldOutRows(log_p, Labels.of(y), of, fold).predicted(n)
     assert found is not None
@@ -362,7 +386,8 @@ def test_a_row_left_out_of_the_exponents_does_not_change_the_weights_of_an_avera
         member = replace(exponents, points=exponents.points[points], average={}, power=1.0)
         member = replace(member, weights=np.full(len(member.points), 1 / len(member.points)))
         each[name] = replace(clf.dependence, exponents=member).left_out_of_exponents(left_out, 2)[1]
-    assert_allclose(without, tempered(mixed(each, exponents.average), exponents.power), rtol=1e-9, atol=1e-12)
+    expected = tempered(mixed(each, exponents.average), exponents.power, left_out.offset)
+    assert_allclose(without, expected, rtol=1e-9, atol=1e-12)
     # The folds inside the fit give nearly the same score, and every row is in one of them.
     inside = clf.dependence.held_out
     assert inside is not None

@@ -167,6 +167,7 @@ class Dependence:
         without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.
         """
         held, without, codes = [], [], []
+        power = self.exponents.power
         v = self.exponents.layout.exponents(self.exponents.points)
         for cut in slices(len(rows.codes), max(1, HELD // (len(v) * n_classes))):
             part = rows[cut]
@@ -175,17 +176,17 @@ class Dependence:
             if np.any(change):
                 log_p += np.reshape(change, (-1, 1, 1))
                 log_p -= logsumexp(log_p, 0)
-            held.append(logsumexp(log_p, -1, self.exponents.weights).T)
+            log_prior = part.offset + change
+            held.append(tempered(logsumexp(log_p, -1, self.exponents.weights).T, power, log_prior))
             # Importance sampling (Gelfand, Dey and Chang 1992): with weights 1 / p(y_i | x_i, w), the draws represent
             # the posterior without row i. The weights of the members do not change, because they were chosen on
             # held-out rows.
             for points in self.exponents.members:
                 share = np.log(self.exponents.weights[points].sum()) - own[:, points]
                 log_p[..., points] += share - logsumexp(-own[:, points], -1, keepdims=True)
-            without.append(logsumexp(log_p, -1).T)
+            without.append(tempered(logsumexp(log_p, -1).T, power, log_prior))
             codes.append(part.codes)
-        held, without = (tempered(np.concatenate(log_p), self.exponents.power) for log_p in (held, without))
-        return held, without, np.concatenate(codes)
+        return np.concatenate(held), np.concatenate(without), np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
         """Pair each draw ``theta`` of the column parameters with a draw of the exponents (if there are exponents)."""
@@ -224,8 +225,8 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        In a model average, each draw comes from one member. The mixture of the draw's class probabilities and the class
-        frequencies is raised to ``power`` and normalized.
+        In a model average, each draw comes from one member. The draw's class probabilities are mixed with the class
+        frequencies. The ratio of this mixture to the class frequencies is raised to ``power``.
         """
         exponents = self.dependence.exponents
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -234,8 +235,8 @@ class DrawnDependence:
         # The mixture allows for wrong labels. Setting a fraction of the draws to the class frequencies instead would
         # extend every interval to these frequencies.
         log_p = np.log1p(-self.frequencies) + normalize(joint)
-        log_share = log(self.frequencies) + normalize(self.log_pi[:, None] + offset)
-        return tempered(np.logaddexp(log_p, log_share), exponents.power)
+        log_prior = normalize(self.log_pi[:, None] + offset)
+        return tempered(np.logaddexp(log_p, log(self.frequencies) + log_prior), exponents.power, log_prior)
 
     def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
         dependence, layout = self.dependence, self.dependence.exponents.layout

@@ -219,7 +219,8 @@ class HeldOutRows:
         rest = self.fold != np.arange(folds)[:, None]
         for k, (weight, power) in enumerate(self.stacked(self.labels.weight * rest)):
             out = np.flatnonzero(~rest[k])
-            found[self.rows[out]] = tempered(mixed({name: p[out] for name, p in self.log_p.items()}, weight), power)
+            log_p = {name: p[out] for name, p in self.log_p.items()}
+            found[self.rows[out]] = tempered(mixed(log_p, weight), power, log_p[SHARES])
         return found
 
 
@@ -247,8 +248,8 @@ def stacked(
 
     ``weight``, (average, row), holds the row weights of each of several model averages. The weights of the models are
     the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power
-    corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010). The log
-    power has the prior Normal(0, 0.3).
+    corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010); the
+    power applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
@@ -259,13 +260,14 @@ def stacked(
     of_members = toward_naive_bayes(weights(likely, prior, known), of_rest[fold], likely, known, [*log_p])
     found = [dict(zip(log_p, each, strict=True)) for each in of_members.tolist()]
     mean = np.stack([mixed(log_p, each) for each in found])
-    own, finite = np.where(weight > 0, mean[:, rows, codes], 0.0), np.where(np.isneginf(mean), 0.0, mean)
-    below = mean - mean.max(2, keepdims=True)
+    log_prior = log_p[SHARES]
+    with np.errstate(invalid="ignore"):
+        ratio = np.where(np.isneginf(mean), 0.0, mean - log_prior)
+    own = np.where(weight > 0, ratio[:, rows, codes], 0.0)
     low, high = (np.full(len(weight), end) for end in (-MOST_LOG_POWER, MOST_LOG_POWER))
     while high[0] - low[0] > 1e-12:
         middle = (low + high) / 2
-        p = np.exp(np.exp(middle)[:, None, None] * below)
-        expected = (p * finite).sum(2) / p.sum(2)
+        expected = (np.exp(normalize(log_prior + np.exp(middle)[:, None, None] * ratio)) * ratio).sum(2)
         # The derivative of the negative log posterior with respect to the log power.
         slope = middle / POWER_SD**2 - np.exp(middle) * (weight * (own - expected)).sum(1)
         low, high = np.where(slope > 0, low, middle), np.where(slope > 0, middle, high)

@@ -275,8 +275,8 @@ class LearnedExponents:
 
     In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
     because all its exponents are 0. The last member learns all terms; ``posterior`` is the posterior of its
-    parameters. ``points`` has one row per member of the average, in the order of ``average``. Averaged probabilities
-    are raised to ``power``. Each member has a Normal distribution in ``spreads``.
+    parameters. ``points`` has one row per member of the average, in the order of ``average``. The ratio of averaged to
+    prior probabilities is raised to ``power``. Each member has a Normal distribution in ``spreads``.
     """
 
     spec: Exponents
@@ -473,7 +473,7 @@ class LearnedExponents:
             top = np.where(np.isneginf(top), 0.0, top)
             found[:] = top + log(np.tensordot([spread.weight for spread in self.spreads], np.exp(each - top), axes=1))
 
-        return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
+        return tempered(written(found, part, slices(len(offset), BLOCK)), self.power, offset)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
         """log p(c | x) under each member of a model average, (member, row, class)."""
@@ -505,11 +505,17 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
     return replace(layout, classes=len(index)), place, place >= 0
 
 
-def tempered(log_p: Array, power: float) -> Array:
-    """Raise probabilities to a power and normalize them; arguments and results are log probabilities."""
+def tempered(log_p: Array, power: float, log_prior: Array) -> Array:
+    """Raise the ratio of posterior to prior class probabilities to a power: prior × (posterior / prior)^power.
+
+    Class probabilities are logarithms, (…, class). The result is normalized; ``log_prior`` need not be.
+    """
     if power == 1.0:
         return log_p
-    return normalize(power * log_p)
+    with np.errstate(invalid="ignore"):
+        found = power * log_p + (1 - power) * log_prior
+    # A class that is impossible under the prior or the data stays impossible.
+    return normalize(np.where(np.isneginf(log_p), log_p, found))
 
 
 def learn_exponents(

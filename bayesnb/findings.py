@@ -722,7 +722,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     most = {level: readings.most_frequent(own, counts) for level, own in groups.items()}
     groups = {most[level]: own for level, own in groups.items()}
     others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
-    named = {level: best for level, best in most.items() if level != best == " ".join(best.split())}
+    named = {level: best for level, best in most.items() if level != best}
     if not others and not slips:
         return None
     kept = {text: level for level, own in groups.items() for text in own}

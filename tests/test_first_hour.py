@@ -267,7 +267,7 @@ def test_classes_that_differ_by_case_or_blanks_are_told_once_with_what_to_write(
         assert " ".join((out + err).split()).count(cure) == 1
         assert "Name the class column" not in out
     out = " ".join(run(capsys, "inspect", "repairs.csv")[1].split())
-    assert "--feature outcome=joined" in out
+    assert "--feature 'outcome=joined:Overhaul>overhaul'" in out
     assert "Name the class column with --target: its labels are then examined, and no option is for it." in out
     _, _, err = run(capsys, "inspect", "repairs.csv", "--target", "outcome", "--feature", "outcome=joined")
     assert "'outcome', which the table does not have beside its class" in err

@@ -435,6 +435,26 @@ def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
     assert "code" not in found
 
 
+@pytest.mark.parametrize(
+    ("towns", "level"),
+    [
+        (["KASSEL"] * 30 + ["Kassel"] * 3 + ["kassel "] * 7, "KASSEL"),
+        (["kassel"] * 20 + ["kassel "] * 15 + ["Kassel"] * 25, "kassel"),
+        (["kassel", "Kassel", "KASSEL"] * 15, "Kassel"),
+        (["kassel", "KASSEL"] * 15, "kassel"),
+    ],
+    ids=["rare", "further spaces", "tie", "tie without both"],
+)
+def test_the_advised_level_has_the_most_frequent_spelling_in_any_order_of_rows(towns, level):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": [*towns, *["hanau"] * 30]})
+    y = np.resize(["a", "b"], len(X))
+    for rows in (np.arange(len(X)), rng.permutation(len(X)), rng.permutation(len(X))):
+        found = nb.inspect(X.iloc[rows], y[rows])
+        clf = BayesianNB(found.features).fit(X.iloc[rows], y[rows])
+        assert {*clf.tables()["town"]} == {level, "hanau"}
+
+
 # Numbers and bounds
 
 

@@ -876,8 +876,11 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling; spellings with both capitals and small letters take precedence."""
-    return max(texts, key=lambda text: (_naturally(text)[0], counts[text], text))
+    """The most frequent spelling, without further spaces. In a tie, both capitals and small letters are preferred."""
+    totals = Counter[str]()
+    for text in texts:
+        totals[" ".join(text.split())] += counts[text]
+    return max(totals, key=lambda text: (totals[text], *_naturally(text)))
 
 
 def _means(slip: str, level: str, rare: bool) -> bool:
@@ -921,7 +924,9 @@ class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
     Levels that differ only by case, spaces or Unicode form become one level. The level gets the spelling that
-    ``pairs`` states, if any. Otherwise, a spelling with both capitals and small letters is preferred.
+    ``pairs`` states, if any. Otherwise, a spelling with both capitals and small letters is preferred, however rare,
+    because the parts of a table have different most frequent spellings. ``inspect`` knows the most frequent spelling
+    in the whole table, and proposes it in ``pairs``.
 
     Parameters
     ----------

@@ -51,17 +51,32 @@ SCALES = [
         "slightly agree|somewhat agree|agree|strongly agree",
         "very dissatisfied|dissatisfied|somewhat dissatisfied|neither satisfied nor dissatisfied|neutral|"
         "somewhat satisfied|satisfied|very satisfied",
-        "never|rarely|seldom|sometimes|occasionally|often|usually|very often|always",
+        "never|almost never|hardly ever|rarely|seldom|sometimes|occasionally|often|frequently|usually|mostly|"
+        "very often|almost always|always",
+        "never|yearly|quarterly|monthly|weekly|daily|hourly",
         "very poor|poor|fair|average|good|very good|excellent",
+        "very bad|bad|ok|okay|average|good|very good|great",
         "very unlikely|unlikely|neutral|likely|very likely",
-        "very low|low|medium|high|very high",
+        "none|very low|low|medium|moderate|normal|average|high|very high",
+        "very small|small|medium|large|very large|extra large",
+        "xs|s|m|l|xl|xxl",
+        "none|mild|moderate|severe|very severe",
+        "not at all|slightly|a little|somewhat|moderately|quite|very|very much|extremely|a lot",
+        "none|primary|secondary|tertiary",
+        "no|maybe|yes",
         "stimme überhaupt nicht zu|stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils/teils|teils, teils|"
         "teils teils|neutral|weder noch|stimme eher zu|stimme zu|stimme voll zu|stimme voll und ganz zu",
         "sehr unzufrieden|unzufrieden|eher unzufrieden|teils/teils|teils teils|neutral|eher zufrieden|zufrieden|"
         "sehr zufrieden",
         "nie|selten|manchmal|gelegentlich|häufig|oft|meistens|sehr oft|immer",
         "sehr schlecht|schlecht|eher schlecht|mittel|eher gut|gut|sehr gut",
-        "sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
+        "keine|sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
+        "klein|mittel|groß",
+        "keine|leicht|mittel|schwer",
+        "jamais|rarement|parfois|souvent|toujours",
+        "faible|moyen|élevé",
+        "nunca|raramente|a veces|a menudo|siempre",
+        "bajo|medio|alto",
     )
 ]
 """Ordered answers from the lowest to the highest; alternatives for the same answer are listed together."""
@@ -731,20 +746,22 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     alike = [f"{', '.join(map(_short, own))} for {_short(level)}" for level, own in others.items()]
     further = len(alike) - 3
     more = f", and of {further} more level{'s' * (further > 1)}" if further > 0 else ""
-    said = "levels in several spellings, {alike}: {cure}"
-    return Remark.of_family(name, Joined(named | slips).spelled, said, True, alike=", ".join(alike[:3]) + more)
+    order = _order({*most.values()} - {*slips}) or ()
+    said = ("ordered answers" if order else "levels") + " in several spellings, {alike}: {cure}"
+    joined = Joined(slips if order else named | slips, order)
+    return Remark.of_family(name, joined.spelled, said, True, alike=", ".join(alike[:3]) + more)
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
     levels = [*levels]
-    held = {str(level).strip().lower(): str(level) for level in levels}
+    held = {readings.folded(re.sub("[_-]+", " ", str(level))): str(level) for level in levels}
     several = len(held) == len(levels) > 2  # Otherwise, some levels are spellings of one answer, to be joined first.
     scale = next((scale for scale in SCALES if several and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """The levels in order, if they may be steps: consecutive numbers after one text (Q1 to Q5), or letters from A.
+    """The levels in order, if they may be steps: numbers after one text (Q1 to Q5), letters from A, or ranges.
 
     Otherwise ``[]``; also for more than 12 levels, which probably are places or products, not steps.
     """
@@ -754,10 +771,22 @@ def _numbered(levels: Iterable[Any]) -> list[Any]:
         return []
     if letters in ("ABCDF", ascii_uppercase[: len(held)]):
         return sorted(held, key=str)
+    bands = [BAND.fullmatch(str(level)) for level in held]
+    places = {
+        (float(band[3]), bool(band[2]) - bool(band[1])): level for band, level in zip(bands, held, strict=True) if band
+    }
+    if len(places) == len(held) and sum(bool(band and band[4]) for band in bands) > 1:
+        return [places[place] for place in sorted(places)]
     found = sorted((int(part[2]), part[1], k) for k, part in enumerate(parts.values()) if part)
     alike = len({(start, isinstance(held[k], str)) for _, start, k in found}) == 1 and len(found) == len(held)
     return [held[k] for *_, k in found] if alike and found[-1][0] - found[0][0] == len(held) - 1 else []
 
+
+BAND = re.compile(
+    r"(<=?|≤|under |below |up to |unter |bis )?(>=?|≥|over |above |über )?\s*(\d+)(\s*(?:-|–|to|bis)\s*\d+)?\s*"
+    r"(?:\+|or more|or older)?(?: ?[^\W\d]+)?"
+)
+"""A band of numbers, such as "18-25", "<18" and "66+"."""
 
 OTHER_KINDS = {"codes": "Categorical", "steps of a scale": "Ordinal"}
 """Kinds of whole numbers other than counts, and their families."""

@@ -263,8 +263,10 @@ def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
     advised = "--feature recommend=ordinal:0,1,2,3,4,5,6,7,8,9,10"
     assert {str(remark.said): remark.families for remark in examine(table, "y", 600)} == {
         "whole numbers from 0 to 10, which predict best as ordered answers: "
-        "features={'recommend': families.Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}, with the levels that "
-        "may still come; MAP does not exist then": (advised.partition("=")[2],)
+        "features={'recommend': families.Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}. Any other number in new "
+        "rows counts as missing, so add numbers that may still come; MAP does not exist then": (
+            advised.partition("=")[2],
+        )
     }
     for some in (table.sample(frac=1, random_state=0), pd.concat([table, table]).astype({"recommend": "Int64"})):
         assert [remark.families for remark in examine(some, "y", len(some))] == [(advised.partition("=")[2],)]

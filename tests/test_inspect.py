@@ -256,6 +256,21 @@ def test_columns_that_no_gaussian_can_read_are_examined_without_an_error():
     assert "log(open / close)" in str(found)
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        "never|rarely|sometimes|often|always", "Never|Almost never|Often|Almost always", "low|medium|high",
+        "low|normal|high", "none|mild|moderate|severe", "S|M|L|XL", "bad|ok|good", "monthly|weekly|daily",
+        "strongly_disagree|disagree|agree|strongly_agree", "keine|leicht|mittel|schwer", "jamais|parfois|souvent",
+        "<18|18-25|26-40|41-65|>65", "0-5 km|5-10 km|10-20 km", "18 to 25|26 to 40|41+",
+    ],
+)  # fmt: skip
+def test_ordered_answers_in_words_and_ranges_are_proposed_in_their_order(order):
+    rng, order = np.random.default_rng(0), order.split("|")
+    (cure,) = [cure for remark in nb.inspect({"x": rng.choice(order, 300)}).remarks for cure in remark.cures]
+    assert cure.value == ("Ordinal", tuple(order))
+
+
 def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_stay_one_row_each_in_the_table(
     tmp_path, capsys
 ):

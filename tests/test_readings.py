@@ -16,10 +16,11 @@ from conftest import run
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb import BayesianNB, deploy, load
+from bayesnb import BayesianNB, Missing, deploy, families, load
 from bayesnb.data.columns import Column
 from bayesnb.data.improving import best_parts
 from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
+from bayesnb.data.specifications import parsed
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine
 from bayesnb.wording import RefusedError
@@ -453,6 +454,48 @@ def test_the_advised_level_has_the_most_frequent_spelling_in_any_order_of_rows(t
         found = nb.inspect(X.iloc[rows], y[rows])
         clf = BayesianNB(found.features).fit(X.iloc[rows], y[rows])
         assert {*clf.tables()["town"]} == {level, "hanau"}
+
+
+OFTEN = ["never", "rarely", "sometimes", "often", "always"]
+
+
+def answers(n=400):
+    rng = np.random.default_rng(0)
+    spelled = [*OFTEN, "Never", "often ", "SOMETIMES"]
+    cells = [*rng.choice(spelled, n - 2, p=[0.22, 0.2, 0.2, 0.16, 0.1, 0.05, 0.05, 0.02]), "somtimes", None]
+    return pd.DataFrame({"meat": cells, "y": rng.choice(["no", "yes"], n)})
+
+
+def test_an_ordered_answer_in_several_spellings_is_joined_and_keeps_its_order_in_every_container(tmp_path):
+    table = answers()
+    X, y = table[["meat"]], table["y"].to_numpy()
+    found = nb.inspect(X, y)
+    assert found.features == {"meat": Joined({"somtimes": "sometimes"}, order=OFTEN)}
+    assert "ordered answers in several spellings" in str(found)
+    clean = X["meat"].str.strip().str.lower().replace("somtimes", "sometimes").to_frame()
+    p = BayesianNB({"meat": families.Ordinal(order=OFTEN)}).fit(clean, y).predict_proba(clean)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    parts = (table.iloc[k : k + 57] for k in range(0, 400, 57))
+    for source, labels in ((X, y), (pl.from_pandas(X), y), (tmp_path / "t.csv", "y"), (parts, "y")):
+        clf = BayesianNB(found.features).fit(source, labels)
+        assert clf.tables()["meat"].columns.tolist() == OFTEN
+        assert_allclose(clf.predict_proba(X), p, rtol=1e-12)
+    one, other = (BayesianNB(found.features).fit(X[cut], y[cut]) for cut in (slice(150), slice(150, None)))
+    assert_allclose(one.merge(other).predict_proba(X), p, rtol=1e-12)
+    clf.save(tmp_path / "m.bayesnb")
+    assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), p, rtol=1e-12)
+    gaps = BayesianNB({"meat": Missing(found.features["meat"])}).fit(X, y)
+    assert [*gaps.tables()] == ["(class)", "meat", "meat is missing"]
+    word = found.remarks[0].families[0]
+    assert word == "joined:somtimes>sometimes,never < rarely < sometimes < often < always"
+    assert parsed(word) == parsed(word.replace(" < ", "<")) == found.features["meat"]
+
+
+def test_another_spelling_of_an_ordered_level_is_refused_with_the_way_to_join_it():
+    table = answers()
+    with pytest.raises(RefusedError, match="another spelling of an ordered level: use") as refused:
+        BayesianNB({"meat": families.Ordinal(order=OFTEN)}).fit(table[["meat"]], table["y"])
+    assert f"features={{'meat': Joined(order={OFTEN})}}" in str(refused.value)
 
 
 # Numbers and bounds

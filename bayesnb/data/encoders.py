@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from bayesnb.data import readings
 from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, missing_in, require_ordinary
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
@@ -338,6 +339,12 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     found = {"column": column.name, "row": int(used[0]), "value": distinct[codes[used[0]]], "expected": [*place][:20]}
     found["more"] = f" and {len(place) - 20:,} more" if len(place) > 20 else ""
     if ordered:
+        if readings.folded(str(found["value"])) in {readings.folded(str(level)) for level in place}:
+            raise RefusedError(
+                "column {column!r} holds {value!r} in row {row}, another spelling of an ordered level: use {cure}",
+                **found,
+                cure=Cure("features", readings.Joined(order=[*place]).spelled, column.name),
+            )
         raise RefusedError(
             "column {column!r} holds {value!r} in row {row}, which is not among its ordered levels {expected}{more}: "
             "fit all rows with {cure}, which names all levels, or {gap} to read it as missing",

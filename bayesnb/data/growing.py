@@ -80,7 +80,8 @@ def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, 
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)
-        if not (isinstance(mine, Joined) and isinstance(theirs, Joined)) or mine.pairs != theirs.pairs:
+        of_spellings = isinstance(mine, Joined) and isinstance(theirs, Joined)
+        if not of_spellings or (mine.pairs, mine.order) != (theirs.pairs, theirs.order):
             continue
         readings[column] = both = mine.united(theirs)
         for name, feature in features.items():

@@ -88,10 +88,10 @@ def readable(table: Table, features: Any) -> Any:
     """If ``table`` is only a part, drop ``features`` that need the whole column, such as numbers written as text."""
     if not table.part or not isinstance(features, Mapping):
         return features
-    kept = dict(features)
+    kept, joined = dict(features), specifications.specified_readings(features).keys()
     for entry in specifications.entries(features):
         columns = [column for column in entry.columns or () if column in table.place]
-        reads_text = entry.spec is None or _reads_text(entry.spec)
+        reads_text = (entry.spec is None or _reads_text(entry.spec)) and joined.isdisjoint(columns)
         held = [table.column(column) for column in columns]
         if columns and (reads_text or entry.together or not any(c.textual or c.kind == "text" for c in held)):
             continue

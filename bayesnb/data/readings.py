@@ -7,7 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
@@ -932,6 +932,8 @@ class Joined(Reading):
     ----------
     pairs : {spelling: level}, optional
         Further spellings, such as typing errors, and the level that each means.
+    order : sequence of levels, optional
+        All levels from the lowest to the highest. The joined column then gets the family ``Ordinal(order=order)``.
 
     Examples
     --------
@@ -943,24 +945,28 @@ class Joined(Reading):
     """
 
     pairs: Any = ()
+    order: Any = ()
     levels: tuple[tuple[str, str], ...] | None = None
 
     def __post_init__(self) -> None:
         pairs = self.pairs.items() if isinstance(self.pairs, Mapping) else self.pairs
         object.__setattr__(self, "pairs", tuple(sorted((str(a), str(b)) for a, b in pairs)))
+        object.__setattr__(self, "order", tuple(map(str, self.order)))
 
     @classmethod
     def parsed(cls, text: str) -> Joined:
-        pairs = [pair.partition(">") for pair in items_of(text)]
-        if any(not arrow for _, arrow, _ in pairs):
-            raise ValueError(f"Expected pairs SPELLING>LEVEL; got {text!r}")
-        return cls({a.strip(): b.strip() for a, _, b in pairs})
+        items = items_of(text)
+        orders = [item.split(" < " if " < " in item else "<") for item in items if ">" not in item]
+        if len(orders) > 1 or any(len(order) < 2 for order in orders):
+            raise ValueError(f"Expected pairs SPELLING>LEVEL, and at most one order LOWEST<…<HIGHEST; got {text!r}")
+        pairs = (pair.partition(">") for pair in items if ">" in pair)
+        return cls({a.strip(): b.strip() for a, _, b in pairs}, [level.strip() for level in chain(*orders)])
 
     @property
     def spelled(self) -> Spelled:
-        code = f"{dict(self.pairs)!r}" if self.pairs else ""
-        shown = listed(f"{a}>{b}" for a, b in self.pairs)
-        return Spelled(f"Joined({code})", f"joined:{shown}" if shown else "joined")
+        code = [f"{dict(self.pairs)!r}"] * bool(self.pairs) + [f"order={[*self.order]!r}"] * bool(self.order)
+        shown = listed([*(f"{a}>{b}" for a, b in self.pairs), *[" < ".join(self.order)] * bool(self.order)])
+        return Spelled(f"Joined({', '.join(code)})", f"joined:{shown}" if shown else "joined")
 
     @property
     def said(self) -> str:
@@ -978,12 +984,14 @@ class Joined(Reading):
         return self._over({folded(level): level for level in spellings(texts)})
 
     def _over(self, levels: Mapping[str, str]) -> Joined:
-        levels = {**levels, **{folded(b): b for _, b in self.pairs}}
+        levels = {**levels, **{folded(b): b for b in (*dict(self.pairs).values(), *self.order)}}
         meant = {folded(a): levels[folded(b)] for a, b in self.pairs}
-        return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
+        return replace(self, levels=tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether ``advised`` corrects a spelling that this reading does not correct."""
+        """Whether ``advised`` corrects a spelling, or states an order, that this reading does not."""
+        if advised.order and not self.order:
+            return True
         joins = {folded(a) for a, _ in self.pairs}
         return any(folded(a) not in {*joins, folded(b)} for a, b in advised.pairs)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesnb.data.readings import READINGS, Reading
+from bayesnb.data.readings import READINGS, Joined, Reading
 from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.compound import Hurdle, Mixture
@@ -230,6 +230,8 @@ class Missing:
 def values_of(spec: Any) -> Any:
     """The specification of a column's values; ``None`` for the default family."""
     inner = spec.family if isinstance(spec, Missing) else spec
+    if isinstance(inner, Joined) and inner.order:
+        return Ordinal(order=inner.order)
     return None if isinstance(inner, Reading) else inner
 
 
@@ -512,9 +514,9 @@ def entries(features: Any) -> list[Entry]:
         return [Entry(None, values_of(spec), missing=spec if isinstance(spec, Missing) else None)]
     found = []
     for key, spec, columns, together in _items(features):
-        if isinstance(spec, Reading):
+        if isinstance(spec, Reading) and values_of(spec) is None:
             continue  # See `specified_readings`: its feature columns get the families of their types.
-        if not isinstance(spec, Family | Binned | BestFamily | Missing | Text):
+        if not isinstance(spec, Family | Binned | BestFamily | Missing | Text | Reading):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got "
                 f"{features[key]!r}"

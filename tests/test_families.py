@@ -90,3 +90,19 @@ def test_a_number_outside_the_support_of_a_family_is_refused_by_name(kind):
 def test_every_family_stands_on_the_api_page():
     page = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "families.py"))["page"]()
     assert {line.strip().removeprefix("families.") for line in page.splitlines()} >= set(families.families())
+
+
+@pytest.mark.parametrize("kind", [name for name, family in EXACT.items() if family.by_column])
+@pytest.mark.parametrize("outer", [lambda family: family, families.Hurdle], ids=["alone", "in a Hurdle"])
+def test_describe_shows_the_settings_that_are_known_instead_of_learned(kind, outer):
+    (setting,) = EXACT[kind].by_column
+    family = outer(EXACT[kind](**{setting: 2.0}))
+    clf = BayesianNB({"x": family}).fit({"x": [2.0, 4.0, 8.0, 2.0]}, ["a", "b", "a", "b"])
+    assert f", {setting}=2" in clf.describe().loc["x", "prior"]
+
+
+def test_describe_shows_only_those_other_settings_that_are_no_default():
+    X, y = {"visits": [2, 4, 8, 2], "days": [1.0, 2.0, 3.0, 1.0]}, ["a", "b", "a", "b"]
+    prior = BayesianNB({"visits": families.Poisson(exposure="days")}).fit(X, y).describe().loc["visits", "prior"]
+    assert prior == "Gamma(alpha=1, beta=pooled), exposure='days'"
+    assert BayesianNB().fit(X, y).describe()["prior"].str.endswith(")").all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -163,11 +163,21 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def prior_text(self) -> str:
-        """The prior as text."""
-        if not self.parts:
-            return repr(self.prior)
-        each = zip(self.part_names(), self.parts, strict=True)
-        return "; ".join(f"{name}: {part.prior_text}" for name, part in each)
+        """The prior as text, and the settings that are known instead of learned, such as "r=2"."""
+        each = zip(self.part_names(), self.parts, strict=True) if self.parts else ()
+        prior = "; ".join(f"{name}: {part.prior_text}" for name, part in each) or repr(self.prior)
+        return ", ".join([prior, *self._known_settings()])
+
+    def _known_settings(self) -> Iterator[str]:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            plain = isinstance(value, str | float | int) and not isinstance(value, bool)
+            if one.name in self.by_column:
+                shown = [f"{number:g}" for number in np.ravel(value)]
+                shown = [*shown[:4], "..."] if len(shown) > 4 else shown
+                yield f"{one.name}={shown[0] if len(shown) == 1 else f'[{", ".join(shown)}]'}"
+            elif plain and value != one.default:
+                yield f"{one.name}={value!r}"
 
     def left_out_of_all(self, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
         """Log predictive of each learned row in each class, given all other learned rows, (row, class)."""

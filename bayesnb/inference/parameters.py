@@ -226,8 +226,9 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
 def describe(classifier: Classifier) -> pd.DataFrame:
     """How each feature is modelled, such as its family, prior, levels and share of missing values.
 
-    There is one row per feature. Column ``chosen`` gives the reason for the choice of the family. ``attrs["rows"]`` is
-    the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965). If ``effective_rows``
+    There is one row per feature. Column ``prior`` also shows settings that are known instead of learned, such as the r
+    of a negative binomial. Column ``chosen`` gives the reason for the choice of the family. ``attrs["rows"]`` is the
+    weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965). If ``effective_rows``
     is much smaller than ``rows``, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
 
     Examples

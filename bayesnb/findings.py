@@ -649,6 +649,12 @@ def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterat
         yield from _texts(name, held.astype(str), levels, labels, getattr(held.dtype, "ordered", False))
 
 
+def preferred(values: pd.Series, labels: pd.Series) -> Cure | None:
+    """The family that :func:`inspect` prefers to a Gaussian for a column of numbers; ``None`` if it proposes none."""
+    found = (r for r in _column(values, labels, False) if r.cures and not (r.asks or r.drop))
+    return next((remark.cures[0] for remark in found), None)
+
+
 def _texts(
     name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None, ordered: bool = False
 ) -> Iterator[Remark]:

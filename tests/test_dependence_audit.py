@@ -232,6 +232,22 @@ def test_a_family_of_the_wrong_shape_is_told_from_dependence():
     assert "another family" in str(found)
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["once", "counted"])
+def test_the_audit_first_names_the_family_that_inspect_prefers_to_a_gaussian(weighted):
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=800)
+    X = pd.DataFrame({"fee": np.exp(rng.normal(3 + 0.5 * y, 1.3)), "height": rng.normal(y)})
+    times = rng.integers(1, 3, 800) if weighted else None
+    (cure,) = [remark.cures[0] for remark in nb.inspect(X, y).remarks]
+    found = nb.checks.independence(BayesianNB().fit(X, y, times), X, y, times)
+    assert found.families == (cure,)
+    assert f"first try {cure.written()}, which inspect prefers to a Gaussian; if that does not help" in str(found)
+    for features in ({"fee": "log-normal"}, {"fee": "polya-tree"}):
+        better = nb.checks.independence(BayesianNB(features).fit(X, y), X, y)
+        assert not better.families
+        assert "inspect prefers" not in str(better)
+
+
 def test_one_column_one_class_and_a_bag_of_words_have_nothing_to_compare():
     X, y = made_by_the_model()
     assert str(asked({"a": X["a"]}, y)).startswith("There is no pair of columns to compare; ")

@@ -10,11 +10,13 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
+from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid
 from bayesnb.dependence.exponents import DependenceName, Exponents, require_exact
 from bayesnb.dependence.learning import learn
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
+from bayesnb.families.gaussian import Gaussian
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
@@ -42,8 +44,8 @@ class Independence:
         log Bayes factor, in nats, of dependence given the class. ``information`` is the mutual information given the
         class, in nats, adjusted for chance. ``lower`` and ``upper`` are the interval of the information; ``lower`` is 0
         if independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b |
-        c) replaces p(a | c) p(b | c). ``se`` is the standard error of the gain. ``score`` is the z-score of the pair's
-        term when it is added to ``dependence="weighted"``.
+        c) replaces p(a | c) p(b | c); it is too small for numbers that depend strongly. ``se`` is the standard error of
+        the gain. ``score`` is the z-score of the pair's term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
         the exponent 1 (naive Bayes).
@@ -51,12 +53,16 @@ class Independence:
         The columns that were compared.
     dependence : str or Exponents, optional
         The dependence of the model.
+    families : tuple of Cure
+        For Gaussian columns, the families that :func:`bayesnb.inspect` prefers. A wrong family also makes log-odds too
+        large, and columns that share it seem dependent.
     """
 
     pairs: pd.DataFrame
     exponent: pd.Series
     columns: tuple[Any, ...]
     dependence: DependenceName | Exponents | None = None
+    families: tuple[Cure, ...] = ()
 
     @property
     def threshold(self) -> float:
@@ -135,10 +141,16 @@ class Independence:
             return Message("nothing need be done")
         if self.dependence is not None:
             return Message("the model has {dependence}", dependence=Cure("dependence", self.dependence))
-        if self.advice is None:
-            return Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
         said = "use {cure}, or another family for columns of another shape" if none else "use {cure}, or {auto}"
-        return Message(said, cure=Cure("dependence", self.advice), auto=Cure("dependence", "auto"))
+        then = Message(said, cure=Cure("dependence", self.advice), auto=Cure("dependence", "auto"))
+        if self.advice is None:
+            then = Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
+        if not self.families:
+            return then
+        more = len(self.families) - 1
+        said = "first try {family}, which inspect prefers to a Gaussian{more}; if that does not help, {then}"
+        others = f" (and other families for {more} more column{'s' * (more > 1)})" if more else ""
+        return Message(said, family=self.families[0], more=others, then=then)
 
     def __str__(self) -> str:
         return str(self.finding)
@@ -167,7 +179,8 @@ def _notes(found: Independence) -> str:
         "quartiles, so it is at most ln 4 = 1.39 for them",
         "lower": "lower end of the interval of the mutual information",
         "upper": "upper end of the interval of the mutual information",
-        "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c)",
+        "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c); "
+        "numbers are cut into 16 intervals, so it is too small for numbers that depend strongly",
         "se": "standard error of the gain",
         "score": Message(
             "z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")
@@ -201,7 +214,8 @@ def independence(
     -----
     Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column ``gain`` is
     computed from at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so two columns of numbers
-    have at most ln 4 = 1.39 nats.
+    have at most ln 4 = 1.39 nats. For ``gain``, numbers are cut into 16 intervals, which hide differences within an
+    interval: modelling a strong dependence can gain more.
 
     Examples
     --------
@@ -227,7 +241,26 @@ def independence(
     data, labels = classifier.encoded(rows)
     classifier.require_learned(labels.weights())
     found = audited(classifier.posterior, data, labels, probability_of_interval(prob))
-    return found if classifier.dependence is None else replace(found, dependence=classifier.dependence.spec.name)
+    if classifier.dependence is not None:
+        return replace(found, dependence=classifier.dependence.spec.name)
+    told = found.advice is not None or not found.dependent.empty
+    return replace(found, families=_families(classifier, rows)) if told else found
+
+
+def _families(classifier: Classifier, rows: TrainingRows) -> tuple[Cure, ...]:
+    """The families that ``inspect`` prefers for columns that the model reads as Gaussian."""
+    from bayesnb.findings import LOOKED_AT, preferred
+
+    schema, weight = classifier.schema, rows.weight
+    table = schema.through(rows.table)
+    names = [name for f in schema.features.values() if type(f.family) is Gaussian for name in f.columns]
+    names = names if schema.named and not table.sparse else []  # Families are proposed by the names of columns.
+    counts = (weight % 1 == 0).all() and weight.sum() <= LOOKED_AT
+    some = few_rows(table, LOOKED_AT, 0)
+    some = np.repeat(some, weight[some].astype(int) if counts else weight[some] > 0)
+    labels = pd.Series(rows.target.codes[some])
+    each = [preferred(pd.Series(table.column(name).reals()[some], name=name), labels) for name in names]
+    return tuple(cure for cure in each if cure is not None)
 
 
 def audited(

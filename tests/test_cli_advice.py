@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli, datasets, families, load, wording
+from bayesnb import BayesianNB, checks, cli, datasets, families, load, wording
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
@@ -346,6 +346,11 @@ def test_a_column_that_was_not_fitted_is_mentioned_as_in_python(run):
     table.to_csv("t.csv", index=False)
     assert run("fit", "t.csv", "--target", "y", "--drop", "id", "--dependence", "none", "-o", "m.bayesnb")[0] == 0
     assert "not fitted" not in run("predict", "m.bayesnb", "t.csv")[2]
+    clf = load("m.bayesnb")
+    clf.predict(table)  # Any warning would be an error.
+    checks.column_gains(clf, table, table["y"])
+    with pytest.warns(UserWarning, match=r"not fitted are ignored: \['new'\]"):
+        clf.predict(table.assign(new=1))
     table.assign(new=1).to_csv("t.csv", index=False)
     assert "columns that were not fitted are ignored: ['new']" in run("predict", "m.bayesnb", "t.csv")[2]
     assert "not fitted" not in run("predict", "m.bayesnb", "t.csv", "--keep", "new")[2]

@@ -225,3 +225,36 @@ def test_the_command_line_has_the_numbers_of_python(clf, tmp_path, capsys):
     assert str(found) in said
     unwatched = found.table.attrs["unwatched"]
     assert not unwatched or f"Not watched: {', '.join(unwatched)}" in said
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_an_alarm_says_what_changed(labelled):
+    rng, n = np.random.default_rng(0), 1200
+    X = pd.DataFrame({
+        "higher": rng.normal(0, 1, n), "lower": rng.exponential(1, n), "wider": rng.normal(5, 1, n),
+        "kind": rng.choice(["u", "v", "w"], n), "flag": rng.integers(0, 2, n), "member": rng.random(n) < 0.5,
+        "same": rng.normal(0, 1, n),
+    })  # fmt: skip
+    y = rng.choice(["no", "yes"], n)
+    later = rng.permutation(n)
+    new, k = X.iloc[later].reset_index(drop=True), np.arange(n) > 200
+    new["higher"] += 2 * k
+    new["lower"] *= np.where(k, 0.3, 1)
+    new["wider"] = np.where(k, 5 + 3 * (new["wider"] - 5), new["wider"])
+    new["kind"] = np.where(k & (rng.random(n) < 0.6), "v", new["kind"])
+    new["flag"] = np.where(k & (rng.random(n) < 0.6), 1, new["flag"])
+    new["member"] &= ~(k & (rng.random(n) < 0.6))
+    labels = np.where(k & (rng.random(n) < 0.5), "yes", y[later]) if labelled else None
+    found = nb.checks.watch(nb.BayesianNB().fit(X, y), X, y).update(new, labels)
+    changes = found.table.drop_duplicates("column").set_index("column")["change"]
+    assert changes[["higher", "lower", "wider"]].tolist() == ["higher values", "lower values", "more spread"]
+    assert changes[["kind", "flag", "member"]].tolist() == [
+        "'v' more frequent", "1 more frequent", "False more frequent",
+    ]  # fmt: skip
+    first = found.alarms.iloc[0]
+    assert f"({first['change']})" in str(found)
+    quiet = found.table[found.table["alarm"].isna()]
+    assert (quiet["change"] == "").all()
+    if labelled:
+        frequencies = found.table[found.table["column"] == "class frequencies"].set_index("class")["change"]
+        assert frequencies.to_dict() == {"no": "less frequent", "yes": "more frequent"}

@@ -152,7 +152,8 @@ def watch(
     parts: list[Any] = [*shortened(found.table.set_index("column"), "The strongest evidence of change first", 10)]
     parts.append(
         "log e: evidence of a change now, as the log of an e-value, in nats. log largest: its maximum so far. p: "
-        "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised."
+        "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised. "
+        "change: how the rows since then differ from the learned rows."
     )
     if unwatched:
         further = f" and {len(unwatched) - 12:,} more" * (len(unwatched) > 12)

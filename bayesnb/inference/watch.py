@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -263,6 +263,28 @@ class Line:
     def log_e(self) -> float:
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
+    def change(self, levels: Sequence[Any]) -> str:
+        """What changed, if there is an alarm, such as "higher values"; ``levels`` are the levels of a column."""
+        if not self.alarm:
+            return ""
+        best = max(self.bets, key=lambda bets: bets.log_e)
+        since = best.sums - best.began
+        n, z, squares = since[_log_bet(since).argmax(), :3]
+        if isinstance(self.reader, Levels):
+            k, more, two = self.bets.index(best), z > 0, len(self.reader.counts) == 2
+            if self.feature is None:
+                return "less frequent" if more else "more frequent"  # Level 0 stands for the other classes.
+            k, more = (1 - k, True) if two and not more else (k, more)
+            places = np.arange(len(levels)) if self.reader.places is None else self.reader.places[:-1]
+            named = [repr(levels[level]) for level in np.flatnonzero(places[: len(levels)] == k)]
+            return f"{named[0] if len(named) == 1 else 'other levels'} {'more' if more else 'less'} frequent"
+        away, spread = z / np.sqrt(n), (squares / n - 1) * np.sqrt(n / 2)
+        if max(abs(away), abs(spread)) < 3:
+            return "another shape"
+        if abs(away) >= abs(spread):
+            return "higher values" if away > 0 else "lower values"
+        return "more spread" if spread > 0 else "less spread"
+
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
         if not len(x):
             return self
@@ -362,7 +384,8 @@ class Watch:
         ``class`` is missing if the rows have no labels. ``rows`` is the number of rows of the stream. ``log_e`` is the
         log capital now, and ``log_largest`` the largest log capital so far. ``p`` is the p-value of the largest
         capital, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is the row of the
-        alarm, missing if there is no alarm.
+        alarm, missing if there is no alarm. ``change`` says for an alarm how the rows differ from the learned rows,
+        such as "higher values".
         """
         n = max(1, len(self.lines))
         found = pd.DataFrame({
@@ -373,12 +396,21 @@ class Watch:
             "log_largest": [line.log_largest for line in self.lines],
             "p": [float(min(1.0, n * np.exp(-line.log_largest))) for line in self.lines],
             "alarm": pd.array([line.alarm or pd.NA for line in self.lines], "Int64"),
+            "change": [line.change(self._levels(line)) for line in self.lines],
         })  # fmt: skip
         # Lines of equal evidence, such as those of two classes, stay in their order in spite of rounding errors.
         order = np.argsort(-np.round(found["log_largest"], 9), kind="stable")
         found = found.iloc[order].reset_index(drop=True)
         found.attrs["unwatched"] = self.unwatched[bool(self.labelled)]
         return found
+
+    def _levels(self, line: Line) -> Sequence[Any]:
+        if line.feature is None:
+            return ()
+        feature = self.classifier.schema.features[line.feature]
+        if feature.levels is not None:
+            return feature.levels[line.place]
+        return (False, True) if feature.origin.kind == "boolean" else (0, 1)
 
     @property
     def alarms(self) -> pd.DataFrame:
@@ -401,7 +433,7 @@ class Watch:
             "{where}{more}.",
             row=int(found["alarm"][0]),
             rows=self.rows,
-            where=where,
+            where=f"{where} ({found['change'][0]})",
             more=f", and in {len(others)} further column{'s' * (len(others) > 1)} ({named})" if others else "",
         )
 

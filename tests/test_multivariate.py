@@ -234,8 +234,19 @@ def test_a_row_with_a_gap_is_predicted_and_refused_when_learning(wine):
     holed = X.astype(float).copy()
     holed.iloc[3, 1] = np.nan
     assert not np.allclose(clf.predict_proba(holed[3:4]), clf.predict_proba(X[3:4]))
-    with pytest.raises(ValueError, match=r"column 'ash' is missing in row 3, .* Leave such rows out, fill the cell"):
+    with pytest.raises(
+        ValueError, match=r"column 'ash' is missing in row 3, .* Leave such rows out, as .*, fill the cells"
+    ):
         BayesianNB(MultivariateGaussian()).fit(holed, y)
+    twice = holed.copy()
+    twice.iloc[[3, 9], 0] = np.nan
+    twice.iloc[5] = np.nan
+    gaps = rf"column 'alcohol' is missing in row 3, .* \(gaps: 2 in 'alcohol', 1 in 'ash'; in 2 of {len(X)} rows"
+    with pytest.raises(ValueError, match=gaps) as refused:
+        BayesianNB(MultivariateGaussian()).fit(twice, y)
+    assert f"known = X[{[*X]}].notna().all(axis=1); clf.fit(X[known], y[known])" in str(refused.value)
+    known = twice[[*X]].notna().all(axis=1)
+    BayesianNB(MultivariateGaussian()).fit(twice[known], y[known])
     with pytest.raises(ValueError, match="column 'ash' is missing in row 3"):
         clf.partial_fit(holed, y)
     with pytest.raises(ValueError, match="row 3 has no value in column 1 of its block"):

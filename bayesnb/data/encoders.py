@@ -25,7 +25,7 @@ from bayesnb.families.rates import Exposed
 from bayesnb.kernels import blocks, reading
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
+from bayesnb.statistics.moments import gap_in_a_row
 from bayesnb.wording import Cure, RefusedError, Spelled, family_word
 
 type UnseenPolicy = Literal["missing", "new", "error"]
@@ -185,9 +185,26 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     columns = feature.columns
     x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else _matrix(table, columns)
     if unseen is None and feature.family.whole_rows:
-        said = "column {column!r} is missing in row {row}, where other columns of its block have values: "
-        _require_no_gap(columns, x, said + PARTLY_MISSING)
+        _require_whole_rows(columns, x)
     return feature, validated(feature, x, unseen)
+
+
+def _require_whole_rows(columns: Names, x: Array) -> None:
+    if (gap := gap_in_a_row(x)) is None:
+        return
+    missing = np.isnan(x)
+    partly = missing[~missing.all(1)]
+    gaps = {column: int(n) for column, n in zip(columns, partly.sum(0), strict=True) if n}
+    code = f"known = X[{[*columns]!r}].notna().all(axis=1); clf.fit(X[known], y[known])"
+    raise RefusedError(
+        "column {column!r} is missing in row {row}, where other columns of its block have values (gaps: {gaps}; in "
+        "{rows:,} of {all:,} rows): a block learns only from rows without any missing value, and skips rows without "
+        "any value. {leave}, fill the cells, or make {those} {features}. (Rows to predict may have missing cells.)",
+        column=columns[gap[1]], row=gap[0], rows=int(partly.any(1).sum()), all=len(x),
+        gaps=", ".join(f"{n:,} in {column!r}" for column, n in gaps.items()),
+        leave=Spelled(f"Leave such rows out, as {code}", "Leave such rows out"),
+        those=" and ".join(map(repr, gaps)), features="a separate feature" if len(gaps) == 1 else "separate features",
+    )  # fmt: skip
 
 
 def require_reads_sparse(family: Any) -> None:
@@ -339,7 +356,8 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     found = {"column": column.name, "row": int(used[0]), "value": distinct[codes[used[0]]], "expected": [*place][:20]}
     found["more"] = f" and {len(place) - 20:,} more" if len(place) > 20 else ""
     if ordered:
-        if readings.folded(str(found["value"])) in {readings.folded(str(level)) for level in place}:
+        texts = {readings.folded(level) for level in place if isinstance(level, str)}
+        if isinstance(found["value"], str) and readings.folded(found["value"]) in texts:
             raise RefusedError(
                 "column {column!r} holds {value!r} in row {row}, another spelling of an ordered level: use {cure}",
                 **found,

@@ -302,7 +302,7 @@ def require_whole(x: Array) -> None:
     """Raise ``ValueError`` if some cells of a row are missing, but not all; its likelihood would not be conjugate."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
-        raise ValueError(f"row {row} has no value in column {column} of its block: {PARTLY_MISSING}")
+        raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
@@ -313,12 +313,6 @@ def gap_in_a_row(x: Array) -> tuple[int, int] | None:
         return None
     row, column = np.argwhere(missing & partly[:, None])[0]
     return int(row), int(column)
-
-
-PARTLY_MISSING = (
-    "a block of columns learns only from rows without any missing value, and skips rows without any value. Leave such "
-    "rows out, fill the cell, or make that column a separate feature. (Rows to predict may have missing cells.)"
-)
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:

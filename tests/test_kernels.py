@@ -23,7 +23,7 @@ from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, N
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture, PolyaTree
-from bayesnb.kernels import blocks, reading
+from bayesnb.kernels import blocks, reading, trees
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels
 
@@ -119,6 +119,15 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         )
     for name, value in answers[0].items():
         assert_array_equal(answers[1][name], value, err_msg=name)
+
+
+def test_loops_over_trees_are_compiled_once_for_rows_with_weights_and_without(monkeypatch):
+    X, y, loops = default_rng(0).normal(size=(90, 3)), np.arange(90) % 2, [trees.grow, trees.answer, trees.log_ratios]
+    for each in loops:
+        monkeypatch.setattr(each, "known", set())
+    for weight in (None, np.resize([1.0, 2.0], 90)):
+        BayesianNB(dependence="auto", random_state=0).fit(X, y, weight).predict_proba(X[:2])
+    assert [len(each.known) for each in loops] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("kind", [float, bool])

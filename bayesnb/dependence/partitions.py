@@ -120,7 +120,7 @@ class PartitionTerm:
     def _table(self, less: float = 0.0) -> Array:
         classes, n, nodes = self.counts.shape
         found = np.zeros((n, nodes, classes))
-        trees.log_ratios(*map(np.ascontiguousarray, (self.counts, self.base)), STRENGTH, less, found)
+        trees.log_ratios(*(np.ascontiguousarray(x, float) for x in (self.counts, self.base)), STRENGTH, less, found)
         return np.moveaxis(found, 0, 2)
 
     @cached_property

@@ -76,7 +76,9 @@ def _add_bytes(x: Array, codes: Array, found: Array) -> None:
             row = few[codes[i]]
             for j in range(columns):
                 row[j] += x[i, j]
-        found += few
+        for c in range(len(found)):
+            for j in range(columns):
+                found[c, j] += few[c, j]
         few[:] = 0
 
 
@@ -212,7 +214,9 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array | None, n
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
     found = np.zeros((n_classes, 8, columns if columns < WIDE else -(-columns // 8) * 8))
     if near is not None:
-        found[:, 2, :columns] = near
+        for c in range(n_classes):
+            for j in range(columns):
+                found[c, 2, j] = near[c, j]
     line = np.zeros(found.shape[2])
     for i in range(len(x)):
         n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]

@@ -53,10 +53,12 @@ def grow(
     n_columns = codes.shape[1]
     nothing = np.zeros(len(column), np.int64)
     first, last, depth = nothing.copy(), nothing.copy(), nothing.copy()
-    last[0], nodes, at = len(rows), 1, 0
-    counts, total, below = np.zeros((sizes.max(), classes)), np.zeros(classes), np.zeros(classes)
-    own, hashes = np.zeros(sizes.max()), np.empty(n_columns, np.uint64)
-    of_cells, best_tie, best_above, best_even = np.zeros(sizes.max(), np.uint64), np.uint64(0), False, False
+    last[0], nodes, at, widest = len(rows), 1, 0, 0
+    for size in sizes:
+        widest = max(widest, size)
+    counts, total, below = np.zeros((widest, classes)), np.zeros(classes), np.zeros(classes)
+    own, hashes = np.zeros(widest), np.empty(n_columns, np.uint64)
+    of_cells, best_tie, best_above, best_even = np.zeros(widest, np.uint64), np.uint64(0), False, False
     while at < nodes:
         column[at] = -1
         begin, end = first[at], last[at]
@@ -361,8 +363,10 @@ def log_ratios(counts: Array, base: Array, strength: float, less: float, found: 
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)
     for k in range(n):
-        inside[:] = counts[:, k]
-        every[:] = base[k]
+        for node in range(nodes):
+            every[node] = base[k, node]
+            for c in range(classes):
+                inside[c, node] = counts[c, k, node]
         for node in range(nodes // 2 - 1, 0, -1):
             every[node] += every[2 * node] + every[2 * node + 1]
             for c in range(classes):

@@ -433,7 +433,7 @@ def test_inspect_counts_columns_of_the_table_and_a_missing_cell_reveals_nothing(
     table.loc[rng.random(1200) < 0.5, "half"] = None
     table.to_csv(tmp_path / "t.csv", index=False)
     path = tmp_path / "m.bayesnb"
-    done("fit", tmp_path / "t.csv", "--target", "y", "--feature", "half=missing:categorical", "-o", path)
+    done("fit", tmp_path / "t.csv", "--target", "y", "--feature", "half=missing:categorical", *NAIVE, "-o", path)
     said = done("inspect", path, "--format", "json")
     information = {each["feature"]: each["information"] for each in json.loads(said)["features"]}
     assert information["half"] == pytest.approx(information["whole"] / 2, rel=0.25)

@@ -144,7 +144,7 @@ def test_rows_with_few_known_cells_have_about_the_class_frequencies(dependence, 
 
     X, y = table(900)
     clf = nb.BayesianNB(dependence=dependence, random_state=0).fit(X, y)
-    new = table(2_000)[0]
+    new = table(500)[0]
     frequencies = np.bincount(y) / len(y)
     blank = clf.predict_proba(new[:1].assign(a=np.nan, b=np.nan, c=np.nan, d=None))[0]
     # With three classes, "auto" favours the most frequent class.

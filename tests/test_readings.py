@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import re
 import shlex
 import warnings
 from pathlib import Path
@@ -1002,26 +1003,28 @@ def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell, folder):
 AROUND = ["{}/=", "{}/-", "{}/- ", "TSh {}", "TSh{}", "UGX {}", "Shs. {}/=", "{} crowns", "{}*"]
 
 
-@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize("every", [1, 2])
-def test_numbers_with_the_same_text_around_them_are_asked_about_and_read_as_the_numbers(
-    capsys, folder, around, mark, every
-):
+def test_numbers_with_the_same_text_around_them_are_asked_about_and_read_as_the_numbers(capsys, folder, mark, every):
     rng = np.random.default_rng(0)
-    numbers, y = rng.integers(3, 60, 200) * 50, np.array(["a", "b"] * 100)
-    texts = [f"{k:,}".replace(",", mark) for k in numbers]
-    cells = [around.format(text) if i % every == 0 else text for i, text in enumerate(texts)]
-    pd.DataFrame({"pay": cells, "y": y}).to_csv("t.csv", sep=";", index=False)
-    pd.DataFrame({"pay": numbers, "y": y}).to_csv("plain.csv", sep=";", index=False)
-    option = f"pay=number:{'.' if mark == ',' else ','}"
+    plain, y = {f"pay{k}": rng.integers(3, 60, 200) * 50 for k in range(len(AROUND))}, ["a", "b"] * 100
+    texts = {name: [f"{k:,}".replace(",", mark) for k in numbers] for name, numbers in plain.items()}
+    cells = {
+        name: [around.format(text) if i % every == 0 else text for i, text in enumerate(texts[name])]
+        for name, around in zip(plain, AROUND, strict=True)
+    }
+    pd.DataFrame({**cells, "y": y}).to_csv("t.csv", sep=";", index=False)
+    pd.DataFrame({**plain, "y": y}).to_csv("plain.csv", sep=";", index=False)
+    options = [f"{name}=number:{'.' if mark == ',' else ','}" for name in plain]
     code, out, err = run(capsys, "inspect", "t.csv", "--target", "y")
     assert code == 0, err
-    assert option in out
+    assert [option for option in options if option not in out] == []
     assert "choices" not in out
     fit = ("--target", "y", "--dependence", "none", "-o")
-    assert option in run(capsys, "fit", "t.csv", *fit, "levels.bayesnb")[2]
-    assert run(capsys, "fit", "t.csv", *fit, "m.bayesnb", "--feature", option)[0] == 0
+    said = run(capsys, "fit", "t.csv", *fit, "levels.bayesnb")[2]
+    assert [option for option in options if option not in said] == []
+    features = [word for option in options for word in ("--feature", option)]
+    assert run(capsys, "fit", "t.csv", *fit, "m.bayesnb", *features)[0] == 0
     assert run(capsys, "fit", "plain.csv", *fit, "plain.bayesnb")[0] == 0
     said = run(capsys, "predict", "m.bayesnb", "t.csv")
     assert said[:2] == run(capsys, "predict", "plain.bayesnb", "plain.csv")[:2]
@@ -1037,36 +1040,35 @@ def test_a_unit_in_some_cells_alone_is_asked_about_as_a_currency_is(capsys, fold
     assert "bayesnb fit t.csv --target y --feature depth=number:," in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("around", "other", "advised"),
-    [
-        ("UGX {}", "", ""),
-        ("{}/=", "-", ""),
-        ("UGX {}", "unknown", ""),
-        ("Room {}", "none", ""),
-        ("Room {}", "unknown", ""),
-        ("Room {}", "lobby", ""),
-        ("{} m", "{}", "--feature pay=number:."),
-        ("{}*", "{}", "--feature pay=number:."),
-        ("KES {}", "{}", "--feature pay="),
-        ("KES {}", "unknown", "--na pay=unknown --feature pay="),
-    ],
-)
+AMOUNTS = [
+    ("UGX {}", "", ""), ("{}/=", "-", ""), ("UGX {}", "unknown", ""), ("Room {}", "none", ""),
+    ("Room {}", "unknown", ""), ("Room {}", "lobby", ""), ("{} m", "{}", "--feature pay=number:."),
+    ("{}*", "{}", "--feature pay=number:."), ("KES {}", "{}", "--feature pay="),
+    ("KES {}", "unknown", "--na pay=unknown --feature pay="),
+]  # fmt: skip
+"""Text around numbers, every twentieth cell, and how the options for this column begin in the command of inspect."""
+
+
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-def test_the_command_of_inspect_can_be_run_and_answers_no_question_about_amounts(
-    capsys, folder, around, other, advised, zeros
-):
-    rng = np.random.default_rng(0)
-    numbers = (rng.lognormal(3, 1, 400) * (rng.random(400) >= zeros)).astype(int)
-    cells = [(other if other and k % 20 == 0 else around).format(x) for k, x in enumerate(numbers)]
-    pd.DataFrame({"pay": cells, "z": rng.normal(size=400), "y": ["a", "b"] * 200}).to_csv("t.csv", index=False)
+def test_the_command_of_inspect_can_be_run_and_answers_no_question_about_amounts(capsys, folder, zeros):
+    rng, table, advised = np.random.default_rng(0), {}, {}
+    for column, (around, other, options) in enumerate(AMOUNTS):
+        numbers = (rng.lognormal(3, 1, 400) * (rng.random(400) >= zeros)).astype(int)
+        name = f"pay{column}"
+        table[name] = [(other if other and k % 20 == 0 else around).format(x) for k, x in enumerate(numbers)]
+        advised[name] = options.replace("pay", name).split()[1::2]
+    pd.DataFrame({**table, "z": rng.normal(size=400), "y": ["a", "b"] * 200}).to_csv("t.csv", index=False)
     code, out, err = run(capsys, "inspect", "t.csv", "--target", "y")
     assert code == 0, err
     asked, command = out.rsplit("bayesnb fit ", 1)
-    assert ("bayesnb fit t.csv --target y " + advised).strip() in "bayesnb fit " + " ".join(command.split())
-    assert ("--" in command.partition("--target y")[2]) == bool(advised)
-    assert advised or around.split()[0].strip("{}") in asked
-    code, _, err = run(capsys, "fit", *shlex.split(command.replace("\n", " ")))
+    words = shlex.split(command)
+    assert words[:3] == ["t.csv", "--target", "y"]
+    for name, (around, *_) in zip(advised, AMOUNTS, strict=True):
+        given = [word for word in words[4:-2:2] if word.startswith(f"{name}=")]
+        assert [word[: len(start)] for word, start in zip(given, advised[name], strict=True)] == advised[name]
+        mark, said = around.split()[0].strip("{}"), re.findall(rf"^{name}: .*", asked, re.MULTILINE)
+        assert given or any(mark in line for line in said)
+    code, _, err = run(capsys, "fit", *words)
     assert code == 0, err
 
 

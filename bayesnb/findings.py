@@ -369,6 +369,7 @@ def examine(
     of_columns = [r for name in frame if name != target for r in _column(frame[name], labels, name in marked)]
     of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
     found += [r.about(f"number of {r.column}") if r.cures and r.column in kinds else r for r in of_columns]
+    found = _alike_in_zeros(frame[[name for name in frame if name != target]], found)
     found += _of_reading(layouts, rows)
     found += _codes(whole, target) if layouts else ()
     found += _same(frame, target)
@@ -899,6 +900,33 @@ def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
     shown = dict(zip(["cure"], cures, strict=False))
     message = Message(said, share=_percent(share), least=sign * above.min(), na=missing_in(name, 0, False), **shown)
     return Remark(name, message, missing, option=("--na", f"{name}=0") if missing else (), cures=cures, mark="0")
+
+
+def _alike_in_zeros(frame: pd.DataFrame, remarks: Sequence[Remark]) -> list[Remark]:
+    """Let remarks about columns that are 0 in the same rows, such as coordinates, agree on what 0 means."""
+    found, groups = list(remarks), dict[bytes, list[Any]]()
+    for name in frame.select_dtypes("number"):
+        if (zeros := (frame[name] == 0).to_numpy(bool, na_value=False)).sum() >= 3 and frame[name].nunique() > 20:
+            groups.setdefault(zeros.tobytes(), []).append(name)
+    for names in groups.values():
+        told = {remark.column: remark for remark in found if remark.mark == "0" and remark.column in names}
+        missing = [name for name in names if name in told and told[name].option]
+        # A column without a remark holds numbers of both signs, or other numbers near 0, so a 0 is no amount.
+        if len(told) == len(names) > 0 == len(missing) or not told:
+            continue
+        for name in names:
+            if name in missing:
+                continue
+            other = min(missing or [one for one in names if one != name], key=str)
+            said = Message(
+                "{share} are 0, in the same rows as column {other!r}: if 0 means missing, {na}",
+                share=_percent(float((frame[name] == 0).mean())), other=other, na=missing_in(name, 0, False),
+            )  # fmt: skip
+            own, option = told.get(name), ("--na", f"{name}=0") if missing else ()
+            said = said if own is None or own.cures else own.said
+            found = [remark for remark in found if remark is not own]
+            found.append(Remark(name, said, bool(missing), option=option, asks=not missing, mark="0"))
+    return found
 
 
 def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:

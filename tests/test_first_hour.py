@@ -558,12 +558,12 @@ def test_a_price_in_two_words_for_one_currency_is_a_number(table, one, other):
     assert np.allclose(BayesianNB().fit(X, y).predict_proba(X), BayesianNB().fit(numbers, y).predict_proba(numbers))
 
 
-def test_ordered_answers_in_several_spellings_are_joined_first_and_the_advice_can_be_fitted(table):
+def test_ordered_answers_in_several_spellings_are_joined_in_their_order_and_the_advice_can_be_fitted(table):
     X, y = table.drop(columns="outcome"), table["outcome"]
     X["effort"] = np.resize(["low", "Low", "high ", "medium", "high"], len(X))
     found = inspect(X, y)
-    assert "effort: levels in several spellings, 'low' for 'Low'" in str(found)
-    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "Low, high, medium"
+    assert "effort: ordered answers in several spellings, 'low' for 'Low'" in str(found)
+    assert BayesianNB(found.features).fit(found.mended(X), y).describe()["levels"]["effort"] == "Low, medium, high"
     X["effort"] = X["effort"].str.strip().str.lower()
     assert inspect(X, y).features["effort"].order == ("low", "medium", "high")
 

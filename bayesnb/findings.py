@@ -836,10 +836,12 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     elif not amount and (question := _distinct(name, levels, n)) is not None:
         yield Remark(name, question, asks=True)
     for value in SENTINELS:
+        if value not in levels:
+            continue
         share = float((held == value).mean())
         others = held[held != value]
         # One or two such cells may be typing errors.
-        if others.empty or (share <= 0.01 and levels.get(value, 0) < 3):
+        if others.empty or (share <= 0.01 and levels[value] < 3):
             continue
         far = value in (low, high) and bool(abs(value) > 3 * others.abs().max())
         # An age column may also reach 99, but the counts decrease gradually towards it.

@@ -29,7 +29,8 @@ def rows(
     inside = np.column_stack([rng.integers(-1, 2, n), rng.integers(2, 5, n)])
     alike = (inside[:, :, None] == np.arange(cells)).any(1)
     offset, weight = rng.normal(size=(n, classes)), rng.choice([0.5, 1.0, 2.0], n)
-    return Rows(s, offset, y, weight, np.column_stack([alike, rng.normal(size=(n, numbers))]))
+    share = rng.uniform(0.5, 1.0, n) if cells + numbers else np.ones(n)
+    return Rows(s, offset, y, weight, np.column_stack([alike, rng.normal(size=(n, numbers)), share]))
 
 
 def halves(r: Rows):
@@ -47,12 +48,12 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
     """The same from the definition, a cell and a class at a time."""
     w, by_class = point[: layout.terms], point[layout.terms :].reshape(layout.classes, -1)
     deviating = [t for t in layout.own if t < layout.terms]
-    joint = r.offset + by_class[:, -1] + r.terms @ w
+    joint = r.offset + r.alike[:, -1:] * by_class[:, -1] + r.terms @ w
     for c in range(layout.classes):
         joint[:, c] += r.terms[:, c, deviating] @ by_class[c, : len(deviating)]
         for k in range(layout.cells):
             joint[:, c] += by_class[c, len(deviating) + k] * r.alike[:, k]
-        joint[:, c] += r.alike[:, layout.cells :] @ by_class[c, len(deviating) + layout.cells : -1]
+        joint[:, c] += r.alike[:, layout.cells : -1] @ by_class[c, len(deviating) + layout.cells : -1]
     own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
     return float(r.weight @ own)
 
@@ -151,14 +152,15 @@ def test_exponents_of_nothing_are_naive_bayes():
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_probabilities_are_averages_over_the_normal_of_the_exponents(classes):
     r, cells = rows(80, classes), default_rng(1).integers(-1, 5, (80, 1))
-    inside = np.eye(6)[cells[:, 0]][:, :5]
+    inside = np.eye(6)[cells[:, 0]]
+    inside[:, -1] = default_rng(3).uniform(size=80)  # the share of known columns
     learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, inside), cells=5)
     far, ruled_out = r.offset.copy(), np.zeros(80, bool)
     far[:20, 0], far[20:40, 0], ruled_out[20:40] = -900.0, -np.inf, True
     (spread,) = learned.spreads
     v = learned.layout.exponents(spread.draws(default_rng(2).standard_normal((4000, len(spread.mean)))))
-    joint = np.einsum("rct,dct->drc", r.terms, v[..., :4]) + np.einsum("rk,dck->drc", inside, v[..., 4:9])
-    joint += far + v[:, None, :, -1]
+    joint = np.einsum("rct,dct->drc", r.terms, v[..., :4]) + np.einsum("rk,dck->drc", inside, v[..., 4:])
+    joint += far
     log_p = joint - logsumexp(joint, axis=-1, keepdims=True)
     wanted = logsumexp(log_p, axis=0) - np.log(len(v))
     found = learned.log_proba(r.terms, far, inside)

@@ -124,7 +124,8 @@ def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
 def warn_of_rows(schema: Schema, table: Table, data: Data, marks: Iterable[str], learned: Statistics | None) -> None:
     """Warn of unseen levels, of texts without a known word, and of numbers that count as missing (``marks``).
 
-    If ``learned`` is given, a ``dependence`` has learned from these statistics, and absent columns are warned of.
+    If ``learned`` is given, it holds the statistics of a model for which gaps are evidence, and absent columns are
+    warned of.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)

@@ -302,8 +302,8 @@ class Cells:
     ``pairs`` are the pairs of columns to count. ``joint`` are the column blocks
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
     counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
-    columns of the linear model. ``centre``, (covariate,), is subtracted from the covariates: the indicators of cells,
-    then the standardized numbers. With two classes, it is the midpoint of the two class means; otherwise, it is 0.
+    columns of the linear model. ``centre``, (covariate,), is the mean of the class means of each covariate: of the
+    indicators of cells, then of the standardized numbers. ``others`` is the number of columns outside the grid.
     """
 
     grid: Grid
@@ -316,6 +316,7 @@ class Cells:
     numbers: Numbers | None = None
     forests: Shared | None = None
     centre: Array = field(default_factory=lambda: np.zeros(0))
+    others: int = 0
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
@@ -336,7 +337,7 @@ class Cells:
             return cls(grid, False, tuple(combinations(range(len(grid)), 2)), (), forests=spec.forests)
         if not (spec.pairs or spec.kernel or spec.partitions or spec.trees or spec.linear):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
-            return cls(grid.only(read.tolist()), spec.shapes, (), ())._centred(part, own)
+            return cls(grid.only(read.tolist()), spec.shapes, (), ())._centred(posterior, part, own)
         if isinstance(spec.pairs, int):
             # An average omits the pairs instead of raising an error.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
@@ -355,7 +356,7 @@ class Cells:
                 grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, order, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
         near = spec.kernel and len(grid) > 0 and NearCounts.possible(labels)
-        return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)._centred(part, own)
+        return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)._centred(posterior, part, own)
 
     @property
     def forests_sound(self) -> bool:
@@ -373,6 +374,11 @@ class Cells:
         """Single columns whose cells are counted, each as a pair with a dummy column of one cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
+
+    @property
+    def gaps_tell(self) -> bool:
+        """Whether a missing cell may count as evidence, because near rows or trees treat it as one more level."""
+        return self.kernel or self.trees is not None
 
     @property
     def empty(self) -> bool:
@@ -393,23 +399,34 @@ class Cells:
         leaves, stops = (self._nodes(trees, data, labels) for trees in (self.partitions, self.trees))
         return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
-    # A missing cell adds nothing to the scores, so the covariates are centred where this is right. If a column with the
-    # offsets b_c of its cells is integrated out, the score of class c changes by log Σ_k p(k | c) exp(b_ck), about
-    # Σ_k p(k | c) b_ck. This is 0 if p(k | c) is subtracted from the indicators. But the classes share the covariates;
-    # for two classes, the mean of p(k | c) over them leaves the difference of their scores unchanged. Likewise, the
-    # midpoint of the class means is subtracted from numbers. For more classes, no common centre is right: subtracting
-    # the mean made the probabilities of rows with few known cells worse.
+    # Rows with gaps. Let z be the covariates of a column and b_c their coefficients. If the column is integrated out,
+    # the score of class c changes by log E[exp(b_cᵀ z) | c], about b_cᵀ E[z | c]. If z is centred at the mean of the
+    # class means, this is 0 on average over the classes, so a missing cell adds 0. The rest, which differs by class, is
+    # in the offset a_c of the class, as is the same rest of the other terms. In a complete row, a_c makes up for all
+    # columns. So a row with a share s of known columns has s a_c, and a row without known cells has the frequencies of
+    # the classes.
+    #
+    # Centred indicators are never 0, which would cost time. But for a row without gaps, centred covariates with the
+    # offset a_c + b_cᵀ centre give the same scores as the indicators with the offset a_c. So such a row has the
+    # indicators. In other rows, a known cell then has z - (1 - s) centre, and a missing cell has s centre.
 
-    def _centred(self, data: Data, labels: Labels) -> Cells:
-        """Compute ``centre`` from learned rows."""
+    def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
+        """Compute ``centre`` and ``others`` from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
-        for cut in slices(len(labels)) if labels.n == 2 else ():
+        for cut in slices(len(labels)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
             known = ~np.isnan(x)
             n, total = n + own.totals(known.astype(float)), total + own.totals(np.where(known, x, 0.0))
-        # One more row, the mean of all rows, keeps a class of few rows near the other.
+        # One more row, the mean of all rows, keeps a class of few rows near the others.
         mean = total.sum(0) / np.maximum(n.sum(0), np.finfo(float).tiny)
-        return replace(self, centre=((total + mean) / (n + 1.0)).mean(0))
+        others, inside = 0, {*zip(self.grid.features, self.grid.places, strict=True)}
+        for piece in posterior.pieces:
+            x = data[piece.feature]
+            if not _stands_alone(piece, x):
+                others += x.shape[1]
+            elif (piece.feature, piece.column) not in inside:
+                others += not _constant(column_of(x, piece.column), labels.weight)
+        return replace(self, centre=((total + mean) / (n + 1.0)).mean(0), others=others)
 
     @property
     def owners(self) -> Array:
@@ -430,14 +447,20 @@ class Cells:
 
     def used(self, cells: int, numbers: int) -> slice:
         """The covariates of a layout, which may be without the ``cells`` or without the ``numbers``."""
-        return slice(0 if cells else self.grid.offset_cells, None if numbers else self.grid.offset_cells)
+        ends = 0, self.grid.offset_cells, len(self.owners)
+        return slice(ends[not cells], ends[1 + bool(numbers)])
 
-    def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array | None:
-        """The covariates with one value for all classes (see :class:`Rows`); ``None`` without such covariates."""
-        if not cells + numbers:
-            return None
-        found = self._covariates(data, n_rows) - self.centre
-        return np.where(np.isnan(found), 0.0, found)[:, self.used(cells, numbers)]
+    def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
+        """The covariates with one value for all classes (see :class:`Rows`)."""
+        share = np.ones((n_rows, 1))
+        if self.forests:
+            return share
+        found = self._covariates(data, n_rows)
+        if (missing := np.isnan(found)).any():
+            first = np.unique(self.owners, return_index=True)[1]
+            share -= missing[:, first].sum(1, keepdims=True) / (len(first) + self.others)
+            found = np.where(missing, 0.0, found) + self.centre * (share - ~missing)
+        return np.concatenate([found[:, self.used(cells, numbers)], share], axis=1)
 
     def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
         if found is None:

@@ -129,7 +129,7 @@ class Dependence:
 
     def _asked(
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
-    ) -> Iterator[tuple[slice, Array, Array, Array | None]]:
+    ) -> Iterator[tuple[slice, Array, Array, Array]]:
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
@@ -142,7 +142,7 @@ class Dependence:
                 asked = exponent_terms(self.spec, own, self.terms.beside(posterior, part, n))
             yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
-    def alike(self, data: Data, n_rows: int) -> Array | None:
+    def alike(self, data: Data, n_rows: int) -> Array:
         layout = self.exponents.layout
         return self.statistics.cells.covariates(data, n_rows, layout.cells, layout.numbers)
 
@@ -241,9 +241,8 @@ class DrawnDependence:
     def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
         dependence, layout = self.dependence, self.dependence.exponents.layout
         v = layout.exponents(self.points)[:, None]
-        joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
-        if (alike := dependence.alike(data, n_rows)) is not None:
-            joint += alike @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
+        of_class = v[:, 0, :, layout.terms :].swapaxes(-1, -2)
+        joint = self.log_pi[:, None] + dependence.alike(data, n_rows) @ of_class
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1

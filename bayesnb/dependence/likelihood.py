@@ -3,8 +3,8 @@
 The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
 is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
 terms s_ct and exponents v_ct of class c. A term has one exponent for all classes, or one exponent plus a deviation per
-class. Indicators of cells, standardized numbers and the constant 1 have the same value for all classes; these
-covariates have a coefficient per class.
+class. Indicators of cells, standardized numbers and the share of known columns have the same value for all classes;
+these covariates have a coefficient per class.
 
 Each call of a *source* (a function without arguments) starts one pass over blocks of :class:`Rows`.
 """
@@ -29,7 +29,8 @@ class Rows:
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
     and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
-    coefficient per class: indicators of intervals and levels, then standardized numbers.
+    coefficient per class: indicators of intervals and levels, standardized numbers, and the share of known columns
+    (``Cells.covariates``). ``None`` stands for a share of 1, without other covariates.
     """
 
     terms: Array
@@ -45,14 +46,14 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, alike: int) -> Rows:
-        """A copy with only the first ``terms`` terms and the first ``alike`` columns of ``alike``."""
-        own = None if self.alike is None else self.alike[:, :alike]
+        """A copy with the first ``terms`` terms, and with the first ``alike`` columns of ``alike`` and the last one."""
+        own = None if self.alike is None else self.alike[:, [*range(alike), -1]]
         return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
 
     @cached_property
     def covariates(self) -> Array:
-        """The covariates ``alike`` and the constant 1."""
-        return with_constant(self.alike, len(self.codes))
+        """The covariates ``alike``."""
+        return covariates_of(self.alike, len(self.codes))
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
@@ -61,9 +62,9 @@ class Rows:
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
 
 
-def with_constant(alike: Array | None, rows: int) -> Array:
-    """The covariates ``alike`` and the constant 1."""
-    return np.column_stack([*([] if alike is None else [alike]), np.ones(rows)])
+def covariates_of(alike: Array | None, rows: int) -> Array:
+    """The covariates ``alike``, or the constant 1."""
+    return np.ones((rows, 1)) if alike is None else alike
 
 
 type Source = Callable[[], Iterable[Rows]]
@@ -80,9 +81,8 @@ def log_joint(terms: Array, offset: Array, v: Array, alike: Array | None = None)
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     for c, joint in enumerate(found):
         np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
-        if alike is not None:
-            joint += alike @ v[:, c, n:-1].T
-        joint += offset[:, c, None] + v[:, c, -1]
+        joint += covariates_of(alike, len(terms)) @ v[:, c, n:].T
+        joint += offset[:, c, None]
     return found
 
 

@@ -18,7 +18,7 @@ from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence import likelihood
 from bayesnb.dependence.exponents import Layout, Relative
-from bayesnb.dependence.likelihood import Source, with_constant
+from bayesnb.dependence.likelihood import Source, covariates_of
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, log
 
@@ -89,7 +89,7 @@ class Spread:
             return likelihood.log_posterior_of_classes(terms, offset, exponents, alike)[..., 0].T
         found = np.empty(offset.shape)
         for cut in self.blocks(layout, len(offset)):
-            same = with_constant(alike if alike is None else alike[cut], len(found[cut]))
+            same = covariates_of(alike if alike is None else alike[cut], len(found[cut]))
             found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], same))
         return found
 

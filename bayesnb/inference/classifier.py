@@ -130,7 +130,8 @@ class Classifier(FittedModel):
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(self._without_known(table), absent=self.absent)[1]
-        learned = self.statistics if self.dependence is not None and self.absent == "missing" else None
+        tells = self.absent == "missing" and self.dependence is not None and self.dependence.statistics.cells.gaps_tell
+        learned = self.statistics if tells else None
         warn_of_rows(self.schema, table, data, self.reading.get("na") or (), learned)
         return data
 

@@ -163,18 +163,18 @@ def weighed_terms(
         return found
 
     yield line(PRIOR, _against(believed.log_pi + offset, a, b), _against(drawn.log_pi[:, None] + offset, a, b))
-    biases = np.broadcast_to(_against(vs[..., -1], a, b)[:, None], (DRAWS, n))
-    yield line(OFFSET, np.full(n, _against(v[:, -1], a, b)), biases)
+    shares, layout, of_cells = dependence.terms.shares(data, n), exponents.layout, dependence.statistics.cells
+    used, alike = of_cells.used(layout.cells, layout.numbers), dependence.alike(data, n)
+    owners, centre, known = of_cells.owners[used], of_cells.centre[used], alike[:, -1:]
+    # The covariates are shown centred, so that a missing cell contributes 0. The offset makes up for that.
+    of_class = [_against(each[..., layout.terms :].swapaxes(-1, -2), a, b) for each in (v, vs)]
+    yield line(OFFSET, *((own[..., -1:] + own[..., :-1] @ centre[:, None]) * known[:, 0] for own in of_class))
     # Contributions of cell offsets, the kernel and the partitions to each column, and draws of them.
     beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
-    shares, layout, of_cells = dependence.terms.shares(data, n), exponents.layout, dependence.statistics.cells
-    if (alike := dependence.alike(data, n)) is not None:
-        owners = of_cells.owners[of_cells.used(layout.cells, layout.numbers)]
-        for column, term in enumerate(grid.terms):
-            own = np.flatnonzero(owners == column)
-            at = layout.terms + own
-            beside_columns[int(term)] = [_against(each[..., at].swapaxes(-1, -2), a, b) @ alike[:, own].T
-                                         for each in (v, vs)]  # fmt: skip
+    for column, term in enumerate(grid.terms if len(owners) else ()):
+        own = np.flatnonzero(owners == column)
+        z = (alike[:, own] - known * centre[own]).T
+        beside_columns[int(term)] = [each[..., own] @ z for each in of_class]
     called = [*exponents.names, *["trees"] * (dependence.statistics.cells.trees is not None)]
     of_all = dependence.terms.names_of_all
     place = {name: len(called) - len(of_all) + k for k, name in enumerate(of_all)}

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from bayesnb.dependence.likelihood import with_constant
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
@@ -186,9 +185,8 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
         if dependence.spec.by == "model":
             level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
         level = np.concatenate([level, dependence.terms.beside(posterior, part, n)], axis=-1)[..., :n_terms]
-        # The derivative of ln p(c, x) in an exponent is its term; in an offset it is 1 if the row has it, otherwise 0.
-        held = with_constant(dependence.alike(part, n), n)
-        own = np.einsum("ck,rj->rckj", np.eye(n_classes), held).reshape(n, n_classes, -1)
+        # The derivative of ln p(c, x) in an exponent is its term; in a coefficient of class c, it is the covariate.
+        own = np.einsum("ck,rj->rckj", np.eye(n_classes), dependence.alike(part, n)).reshape(n, n_classes, -1)
         steps = np.concatenate([level, own], axis=-1)
         apart = steps[:, :, None] - steps[:, None, :]
         together = ((apart @ covariance) * apart).sum(-1)

@@ -164,7 +164,8 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
     numbers = 0 if cells.numbers is None else len(cells.numbers.columns)
     centred = cells.centre.shape == (len(cells.owners),) and bool(np.isfinite(cells.centre).all())
-    require(centred or not offsets + numbers, "its dependence has covariates without a centre")
+    require(centred or cells.forests, "its dependence has covariates without a centre")
+    require(isinstance(cells.others, int) and cells.others >= 0, "its dependence has an impossible number of columns")
     fits = learned.fits(groups, len(rows), offsets, trees is not None, numbers)
     require(fits, "its dependence has exponents of other terms")
     layout, every = learned.learned, learned.layout

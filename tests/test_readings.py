@@ -419,6 +419,24 @@ def test_models_of_two_parts_of_a_table_merge_whatever_spellings_each_part_holds
         assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), merged.predict_proba(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_that_later_parts_add_in_several_spellings_is_one_level(seed):
+    rng = np.random.default_rng(seed)
+    first, later = ["Kassel", "kassel", "Hanau"], ["KASSEL", "bonn", "Bonn", "BONN ", "Hanau", "Ulm"]
+    X = pd.DataFrame({"town": np.concatenate([rng.choice(first, 30), rng.choice(later, 60)])})
+    y, features = rng.choice(["no", "yes"], 90), {"town": Joined()}
+    whole = BayesianNB(features).fit(X, y)
+    clf = BayesianNB(features).fit(X[:30], y[:30])
+    for cut in (slice(30, 50), slice(50, 90)):
+        clf.partial_fit(X[cut], y[cut])
+    assert {town.lower() for town in clf.tables()["town"]} == {"kassel", "hanau", "bonn", "ulm"}
+    assert_allclose(clf.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+    clf.forget(X[50:], y[50:])
+    assert_allclose(
+        clf.predict_proba(X[:30]), BayesianNB(features).fit(X[:50], y[:50]).predict_proba(X[:30]), rtol=1e-12
+    )
+
+
 @pytest.mark.parametrize("named", ["joined", "Joined", " JOINED", ("Joined", ["sex"]), Joined()])
 def test_a_reading_may_be_named_in_any_spelling_as_a_family_may(named):
     clf = BayesianNB({"sex": named}).fit({"sex": ["f", "F", "f ", "m", "M", "m"]}, ["a", "a", "b", "b", "b", "b"])

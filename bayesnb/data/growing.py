@@ -39,7 +39,11 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt the inferred families to a further part of the table."""
+    """Adapt the inferred families, and the spellings of joined levels, to a further part of the table."""
+    joined = {name: r for name, r in schema.readings.items() if isinstance(r, Joined) and name in table.place}
+    columns = {name: column for name in joined if (column := table.column(name)).kind == "text"}
+    more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
+    schema = replace(schema, readings={**schema.readings, **more}) if more else schema
     table = schema.through(table)
     by_name = schema.named and table.named
     own = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))

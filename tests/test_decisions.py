@@ -291,7 +291,7 @@ def test_the_interval_of_the_class_prior_warns_of_few_learned_rows_and_names_the
     _, out, err = run(capsys, "ask", "estimate-class-prior", model, path)
     assert (f"class 'rare' has only {y.sum()} learned rows" in " ".join(err.split())) == few
     # The printed option makes the model that predicts with the estimate.
-    option = re.search(r"use bayesnb fit --class-prior (\S*)\.\s", out)[1]
+    option = re.search(r"fit the model again with --class-prior (\S*)\.\s", out)[1]
     assert run(capsys, *fit, "--class-prior", option)[0] == 0
     expected = nb.deploy.with_class_prior(clf, found["probability"])
     assert_allclose(nb.load(model).predict_proba(X), expected.predict_proba(X), atol=2e-4)

@@ -239,6 +239,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)
     parts[parts.argmax()] += 10_000 - parts.sum()
     shown = [f"{label}={part / 10_000:g}" for label, part in zip(estimate.index, parts, strict=True)]
-    option = f"bayesnb fit --class-prior {shlex.quote(','.join(shown))}"
-    cure = Spelled(f"deploy.with_class_prior(model, {name})", option)
-    return Message("To predict with these class frequencies, use {cure}.", cure=cure)
+    # A model does not hold all options of the command that fitted it.
+    option = f"fit the model again with --class-prior {shlex.quote(','.join(shown))}"
+    cure = Spelled(f"use deploy.with_class_prior(model, {name})", option)
+    return Message("To predict with these class frequencies, {cure}.", cure=cure)

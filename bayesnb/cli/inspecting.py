@@ -92,7 +92,7 @@ def _model(path: str, everything: bool, layout: str) -> int:
     from bayesnb.report.parts import Section, TablePart, count_of
 
     described, (clf, _) = document.describe(path), load_model(path)
-    told = information(clf)
+    entropy, told = information(clf)
     features = pd.DataFrame(described["features"]).set_index("feature")
     # A missing cell changes no probability, so a column with gaps is informative in the other rows only.
     known = 1.0 - features["missing"].fillna(0.0).astype(float)
@@ -134,9 +134,10 @@ def _model(path: str, everything: bool, layout: str) -> int:
     rest = k - len(shown)
     more = f"{rest:,} further {'feature' if rest == 1 else 'features'}, " if rest else ""
     says = [
-        "information: what the column by itself reveals about the class, in nats, as the model expects; a missing cell "
-        "counts as revealing nothing. A few wrong cells or a wrong family make it far too large; a report "
-        'measures this on left-out rows ("alone").'
+        "information: the nats of uncertainty about the class"
+        + f" ({entropy:.3f} in all)" * (entropy == entropy)
+        + " that the column removes by itself, as the model expects; a missing cell removes none. A few wrong cells or "
+        f"a wrong family make it far too large: bayesnb ask column-gains {shlex.quote(path)} TABLE measures it on rows."
         + " A bag of words comes last: its words count as independent, so its number is often far too high."
         * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),

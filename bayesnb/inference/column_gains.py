@@ -122,18 +122,18 @@ DRAWN = 512
 """Values that :func:`information` draws per class and column."""
 
 
-def information(classifier: Classifier) -> dict[Any, float]:
-    """Mutual information, in nats, of the class and each feature in the model, or NaN if values cannot be drawn."""
+def information(classifier: Classifier) -> tuple[float, dict[Any, float]]:
+    """The entropy of the class and its mutual information with each feature, in nats; NaN if values cannot be drawn."""
     # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
     # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
     # answer does not depend on their order.
     whole, found = classifier.posterior, dict[Any, float]()
     if isinstance(whole, DrawnPosterior):
-        return dict.fromkeys(classifier.schema.features, np.nan)
-    some = np.arange(DRAWN)
+        return np.nan, dict.fromkeys(classifier.schema.features, np.nan)
+    some, prior = np.arange(DRAWN), normalize(whole.only(()).log_predictive({}, 1))
+    entropy = float(_entropy(prior)[0])
     for name, feature in classifier.schema.features.items():
         one = whole.only((name,))
-        prior = normalize(one.only(()).log_predictive({}, 1))
         left = np.zeros(prior.shape[1])
         try:
             begun = np.random.default_rng(0)
@@ -142,10 +142,10 @@ def information(classifier: Classifier) -> dict[Any, float]:
                 theta, rng = drawn.at((some, np.full(DRAWN, c))), copy.deepcopy(begun)
                 values = one.model.features[name].sample(theta.features[name], rng, whole.statistics.features[name])
                 left[c] = _entropy(normalize(one.log_predictive({name: feature.read(values)}, DRAWN))).mean()
-            found[name] = max(0.0, float(_entropy(prior)[0] - np.exp(prior[0]) @ left))
+            found[name] = max(0.0, entropy - float(np.exp(prior[0]) @ left))
         except ValueError:
             found[name] = np.nan
-    return found
+    return entropy, found
 
 
 def _entropy(log_p: Array) -> Array:

@@ -242,6 +242,9 @@ def test_the_audit_first_names_the_family_that_inspect_prefers_to_a_gaussian(wei
     found = nb.checks.independence(BayesianNB().fit(X, y, times), X, y, times)
     assert found.families == (cure,)
     assert f"first try {cure.written()}, which inspect prefers to a Gaussian; if that does not help" in str(found)
+    X["copy"] = X["height"] + 0.1 * rng.normal(size=800)
+    both = nb.checks.independence(BayesianNB().fit(X, y, times), X, y, times)
+    assert str(both).endswith(f'dependence="auto"; inspect also prefers {cure.written()} to a Gaussian.')
     for features in ({"fee": "log-normal"}, {"fee": "polya-tree"}):
         better = nb.checks.independence(BayesianNB(features).fit(X, y), X, y)
         assert not better.families

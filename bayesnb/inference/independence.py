@@ -55,7 +55,7 @@ class Independence:
         The dependence of the model.
     families : tuple of Cure
         For Gaussian columns, the families that :func:`bayesnb.inspect` prefers. A wrong family also makes log-odds too
-        large, and columns that share it seem dependent.
+        large.
     """
 
     pairs: pd.DataFrame
@@ -147,8 +147,11 @@ class Independence:
             then = Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
         if not self.families:
             return then
+        # The dependence of a pair is a matter of ranks, which a family does not change.
         more = len(self.families) - 1
-        said = "first try {family}, which inspect prefers to a Gaussian{more}; if that does not help, {then}"
+        said = "{then}; inspect also prefers {family} to a Gaussian{more}"
+        if none:
+            said = "first try {family}, which inspect prefers to a Gaussian{more}; if that does not help, {then}"
         others = f" (and other families for {more} more column{'s' * (more > 1)})" if more else ""
         return Message(said, family=self.families[0], more=others, then=then)
 

@@ -252,22 +252,27 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 def _require_same_marks(one: Classifier, other: Classifier) -> None:
     """Raise ``RefusedError`` if two models fitted to files read different texts of a column as missing."""
-    for option in ("na", "keep_na") if one.reading and other.reading else ():
+    for option, column, of_both in unlike_marks(one, other) if one.reading and other.reading else ():
+        words = ([w for mark in sorted(own) for w in (option, f"{column}={mark}")] for own in of_both)
+        expected, value = (shlex.join(own) or f"no {option}" for own in words)
+        raise RefusedError(
+            "column {column!r}: the two models read different texts as missing, one with {expected}, the other "
+            "with {value}; fit both with the same options",
+            column=column, expected=expected, value=value,
+        )  # fmt: skip
+
+
+def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any, list[set[str]]]]:
+    """The columns in which two models read different texts as missing: option, column, and the texts of each model."""
+    for name in ("na", "keep_na"):
         for column in dict.fromkeys([*one.schema.raw, *other.schema.raw, one.target, other.target]):
             of_both = []
             for each in (one, other):
                 names = map(str, (*each.schema.raw, *each.reading.get("drop", ()), each.target))
-                marks = marks_in(str(column), each.reading.get(option, ()), names)
-                of_both.append({*marks} - ({*MISSING} if option == "na" else set()))
+                marks = marks_in(str(column), each.reading.get(name, ()), names)
+                of_both.append({*marks} - ({*MISSING} if name == "na" else set()))
             if of_both[0] != of_both[1]:
-                flag = f"--{option.replace('_', '-')}"
-                words = ([w for mark in sorted(own) for w in (flag, f"{column}={mark}")] for own in of_both)
-                expected, value = (shlex.join(own) or f"no {flag}" for own in words)
-                raise RefusedError(
-                    "column {column!r}: the two models read different texts as missing, one with {expected}, the other "
-                    "with {value}; fit both with the same options",
-                    column=column, expected=expected, value=value,
-                )  # fmt: skip
+                yield f"--{name.replace('_', '-')}", column, of_both
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:

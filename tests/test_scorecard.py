@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -25,7 +28,7 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from bayesnb import BayesianNB, Categorical, datasets, scorecard
+from bayesnb import BayesianNB, Categorical, datasets, deploy, load, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
 from bayesnb.inference.scorecard import HeldOut, Scorecard, percent, scorecard_of
@@ -308,6 +311,44 @@ def test_a_scorecard_of_new_rows_says_which_class_is_rarer_than_the_model_expect
     share, expected = (y[rare] == "ill").mean(), clf.predict_proba(x.iloc[rare])[:, 0].mean()
     assert f"'ill' has {share:.0%} of the rows, and the model expected {expected:.0%}." in shifted.sentence
     assert shifted.by_class.loc["ill", "z"] < -4
+
+
+@pytest.mark.parametrize(
+    ("copies", "share", "cures"), [(0, 0.5, "prior"), (4, 0.3, "dependence"), (4, 0.5, "dependence")]
+)
+@pytest.mark.parametrize("label", ["ill", "a b"])
+def test_an_overconfident_model_gets_the_cure_of_its_confidence(copies, share, cures, label, tmp_path, capsys):
+    rng = np.random.default_rng(1)
+
+    def table(n, share):
+        y = rng.random(n) < share
+        found = pd.DataFrame({"a": rng.normal(y), "b": rng.normal(0.8 * y)})
+        return found.assign(**{f"c{k}": found["a"] for k in range(copies)}, y=np.where(y, label, "well"))
+
+    for name, rows in {"t": table(1500, 0.1 if cures == "prior" else 0.3), "new": table(1500, share)}.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    assert run(capsys, *fit)[0] == 0
+    score = ("score", tmp_path / "m.bayesnb", tmp_path / "new.csv")
+    said = " ".join(run(capsys, *score)[1].split())
+    assert "it is overconfident" in said
+    assert ("(try --dependence auto)" in said, "fit the model again with" in said) == (
+        cures != "prior",
+        cures == "prior",
+    )
+    learned = pd.read_csv(tmp_path / "t.csv").drop(columns="y"), pd.read_csv(tmp_path / "t.csv")["y"]
+    X, y = rows.drop(columns="y"), rows["y"]
+    clf = load(tmp_path / "m.bayesnb")
+    card = scorecard(clf, X, y, cv=None)
+    assert card.shifted == (cures == "prior")
+    assert not scorecard(GaussianNB().fit(*learned), X, y, cv=None).shifted
+    if cures == "prior":
+        assert 'use deploy.with_class_prior(model, card.by_class["rows"] / card.rows)' in card.sentence
+        better = deploy.with_class_prior(clf, card.by_class["rows"] / card.rows)
+        (option,) = re.findall(r"--class-prior ('[^']*'|\S*)\.\s", said)
+        assert run(capsys, *fit, "--force", "--class-prior", *shlex.split(option))[0] == 0
+        assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), better.predict_proba(X), atol=1e-3)
+        assert "overconfident (" not in run(capsys, *score)[1]
 
 
 def test_differences_from_the_best_estimate_are_paired_row_by_row():

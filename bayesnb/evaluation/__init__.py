@@ -142,9 +142,10 @@ def scorecard(
     how = HeldOut(cv) if cv is not None else HeldOut("learned" if _has_learned(fitted, X, y) else "given")
     # Other classifiers have no dependence; if pairs already have terms, none is suggested.
     dependence = fitted.classifier_.dependence if isinstance(fitted, FittedModel) else None
-    pairs = not isinstance(fitted, FittedModel) or (dependence is not None and dependence.spec.pairs > 0)
+    ours = isinstance(fitted, FittedModel)
+    pairs = not ours or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "auto")
-    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure)
+    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, ours)
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:

@@ -234,6 +234,11 @@ def estimate_class_prior(
 
 
 def _next_step(estimate: pd.Series, name: str) -> Message:
+    return Message("To predict with these class frequencies, {cure}.", cure=cure_of(estimate, name))
+
+
+def cure_of(estimate: pd.Series, name: str) -> Spelled:
+    """How to predict with the class frequencies of ``estimate``, which has this ``name`` in Python."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)
@@ -241,5 +246,4 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
     shown = [f"{label}={part / 10_000:g}" for label, part in zip(estimate.index, parts, strict=True)]
     # A model does not hold all options of the command that fitted it.
     option = f"fit the model again with --class-prior {shlex.quote(','.join(shown))}"
-    cure = Spelled(f"use deploy.with_class_prior(model, {name})", option)
-    return Message("To predict with these class frequencies, {cure}.", cure=cure)
+    return Spelled(f"use deploy.with_class_prior(model, {name})", option)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from bayesnb.inference import scoring
+from bayesnb.inference.class_prior import cure_of
 from bayesnb.inference.draws import probability_of_interval
+from bayesnb.model import normalize
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message, Spelled
 
@@ -30,6 +32,9 @@ TOLERANCE = 0.001
 SHARE_TOLERANCE = 0.005
 """Amount by which the expected accuracy may be outside the interval of the accuracy: half of a printed percent."""
 
+
+STEPS = 200
+"""The largest number of steps that look for the class prior of the scored rows."""
 
 SHIFTED = 3.0
 """Standard deviations between the share of a class and its predicted share that are worth a sentence."""
@@ -92,6 +97,8 @@ class Scorecard:
         What to try if the model is overconfident.
     gain : (float, float)
         Interval of the mean decrease in log loss from the class frequencies to the model, paired by row.
+    shifted : bool
+        Whether the model is overconfident mostly because the classes have other frequencies than it expected.
 
     Examples
     --------
@@ -115,6 +122,7 @@ class Scorecard:
     how: HeldOut | None = None
     cure: Cure | None = None
     gain: tuple[float, float] = (-np.inf, np.inf)
+    shifted: bool = False
 
     @property
     def rows(self) -> int:
@@ -155,7 +163,7 @@ class Scorecard:
         if not self.confidence:
             unknown = "these rows do not show whether it is underconfident"
             verdict = Message(unknown if self._apart else "it is not measurably over- or underconfident")
-        elif self.cure and self.confidence == "overconfident":
+        elif self.cure and self.confidence == "overconfident" and not self.shifted:
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
@@ -194,9 +202,12 @@ class Scorecard:
         line = self.by_class.loc[label]
         if self.how is None or self.how.by != "given" or abs(line["z"]) <= SHIFTED:
             return ""
+        shares = self.by_class["rows"] / self.rows
+        why = ", which explains most of this: if new rows have these class frequencies, {cure}" * self.shifted
         return Message(
-            " {label!r} has {share} of the rows, and the model expected {expected}.",
-            label=str(label), share=percent(line["rows"] / self.rows), expected=percent(line["expected"] / self.rows),
+            " {label!r} has {share} of the rows, and the model expected {expected}" + why + ".",
+            label=str(label), share=percent(shares[label]), expected=percent(line["expected"] / self.rows),
+            cure=cure_of(shares, 'card.by_class["rows"] / card.rows'),
         )  # fmt: skip
 
     @property
@@ -236,11 +247,12 @@ def nats(loss: float) -> str:
 def scorecard_of(
     log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
+    prior: bool = True,
 ) -> Scorecard:  # fmt: skip
     """The scorecard of held-out rows.
 
     ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
-    ``classes`` their names.
+    ``classes`` their names. ``prior`` says whether the model can get another class prior.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -290,7 +302,29 @@ def scorecard_of(
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = scoring.share_interval(hits, of, share)
-    return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain)
+    of = table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain
+    card = Scorecard(*of)
+    if prior and card.confidence == "overconfident" and card._shifted:
+        excess = value["log_loss"] - table.loc["log_loss", "claimed"]
+        card = replace(card, shifted=bool(2 * _excess_loss(log_proba, codes) < excess))
+    return card
+
+
+def _excess_loss(log_proba: Array, codes: Array) -> float:
+    """The log loss minus its expectation, after the odds of each class were multiplied by one number for all rows."""
+    # These numbers are those of maximum likelihood, with which each class has its number of rows. They are found by
+    # iterative scaling (Darroch and Ratcliff 1972).
+    own, n = np.arange(len(codes)), np.bincount(codes, minlength=log_proba.shape[1])
+    if not np.isfinite(log_proba[own, codes]).all():
+        return np.inf
+    for _ in range(STEPS):
+        with np.errstate(invalid="ignore"):
+            factor = log(n) - log(np.exp(log_proba).sum(axis=0))
+        log_proba = normalize(log_proba + np.where(n > 0, factor, -np.inf))
+        if np.abs(factor[n > 0]).max() < TOLERANCE:
+            break
+    p = np.exp(log_proba)
+    return float((p * np.where(p > 0, log_proba, 0.0)).sum(axis=1).mean() - log_proba[own, codes].mean())
 
 
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:

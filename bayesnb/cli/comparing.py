@@ -134,9 +134,11 @@ def compare(
         say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
     marks = marks_of(learned.remarks)
     if layout == "table" and (unlike or marks):
-        both = (("--na", marks), ("--feature", unlike))
-        said = " ".join(f"{option} {shlex.quote(each)}" for option, every in both for each in every)
-        say(f"inspect advises other options than these scores use: add {said}")
+        options_of = (("--feature", unlike), ("--na", marks))
+        said = [" ".join(f"{option} {shlex.quote(each)}" for each in every) for option, every in options_of if every]
+        # Only the user knows what a marker means.
+        said[-1] += f" if {'these texts mean' if len(marks) > 1 else 'this text means'} missing" * bool(marks)
+        say(f"inspect advises other options than these scores use: add {', and '.join(said)}")
     printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
         printing.print_command(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 from collections import Counter
@@ -199,13 +200,16 @@ class Findings:
 
     def __str__(self) -> str:
         lines = [f"{each.names}: {each.first.finding}{each.likewise}" for each in together(self.remarks)]
+        lines += [str(said) for said in [assumed(self.remarks)] if said is not None]
         return "\n".join(lines) or "nothing deserves attention"
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return self.table.style.hide().set_properties(**{"text-align": "left"}).to_html()
+        said = assumed(self.remarks)
+        page = self.table.style.hide().set_properties(**{"text-align": "left"}).to_html()
+        return page if said is None else f"{page}<p>{html.escape(str(said))}</p>"
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
@@ -597,13 +601,15 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 
 def assumed(remarks: Collection[Remark]) -> Message | None:
-    """What the suggested command assumes where a remark says "if"; ``None`` if it assumes nothing."""
+    """What the advised settings assume where a remark says "if"; ``None`` if they assume nothing."""
     marks, dropped = marks_of(remarks), {remark.column for remark in remarks if remark.drop}
     zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
     what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
     what += [f"0 is an amount in {', '.join(map(str, zeros))}"] * bool(zeros)
-    said = "The last line assumes that {what}, and reads all other cells as values: change it where this is wrong."
-    return Message(said, what=" and that ".join(what)) if what else None
+    said = "{settings} that {what}, and {read} all other cells as values: change {them} where this is wrong."
+    settings = Spelled("features and mended(X) assume", "The last line assumes")
+    read, them = Spelled("read", "reads"), Spelled("them", "it")
+    return Message(said, settings=settings, what=" and that ".join(what), read=read, them=them) if what else None
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:

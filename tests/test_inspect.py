@@ -613,6 +613,13 @@ def test_the_recommended_command_states_what_it_assumes(tmp_path, capsys):
     command = out.strip().splitlines()[-1]
     assert "--na code=999" in command
     assert "fee=hurdle" in command
+    found = nb.inspect(pd.read_csv(tmp_path / "t.csv"), "y")
+    said = (
+        "features and mended(X) assume that code=999 means missing and that 0 is an amount in fee, and read all other "
+    )
+    assert str(found).endswith(f"{said}cells as values: change them where this is wrong.")
+    assert said in found._repr_html_()
+    assert "assume that" not in f"{nb.inspect(X[['mood', 'y']], 'y')}"
     X[["mood", "y"]].to_csv(tmp_path / "u.csv", index=False)
     assert "assumes that" not in run(capsys, "inspect", tmp_path / "u.csv", "--target", "y")[1]
 

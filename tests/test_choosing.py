@@ -177,7 +177,7 @@ def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_d
     mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
     theirs = BayesianNB({"wait": BestFamily([LogNormal()])}).fit(X[60:], y[60:])
     with pytest.raises(
-        ValueError, match=r"'wait'.*each chose by its own rows: fit one with classifier_.choice.features"
+        ValueError, match=r"'wait'.*fit both with one family, which is in classifier_.choice.features of either"
     ):
         mine.merge(theirs)
     mine.merge(BayesianNB(mine.classifier_.choice.features).fit(X[60:], y[60:]))

@@ -23,6 +23,8 @@ from bayesnb import BayesianNB, Gaussian, NormalGamma, datasets
 from bayesnb.data.schema import Schema
 from bayesnb.inference.classifier import Classifier
 
+pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+
 X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})
 Y = ["m", "m", "n", "n"]
 MORE = pd.DataFrame({"size": [20.0, 21.0], "hue": ["w", "w"]})

@@ -578,19 +578,20 @@ def test_models_are_merged_only_if_they_read_the_same_texts_of_each_column_as_mi
         (["--na", "kept=some", "--keep-na", "None"], [], None),
     ],
 )
-@pytest.mark.parametrize("verb", ["update", "forget"])
-def test_a_marker_that_is_a_value_in_the_learned_rows_is_warned_of(capsys, tmp_path, verb, fitted, given, column):
+def test_a_marker_that_is_a_value_in_the_learned_rows_is_warned_of(capsys, tmp_path, fitted, given, column):
     cells = [f"{k % 7},{'None' if k % 5 else 'some'},2024-01-{k % 9 + 1:02},{'abc'[k % 3]}" for k in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(["year,kept,day,y", *cells]))
     (tmp_path / "few.csv").write_text("\n".join(["year,kept,day,y", cells[1]]))
     model = tmp_path / "m.bayesnb"
     fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", model)
     assert run(capsys, *fit, *fitted)[0] == 0
-    err = " ".join(run(capsys, verb, model, tmp_path / "few.csv", *given)[2].split())
-    assert ("the model was fitted without" in err) == (column is not None)
-    if column is not None:
-        mark = given[1].rpartition("=")[2]
-        assert f"column '{column}': the model was fitted without {given[0]} {column}={mark}, so {mark} counts as" in err
+    for verb in ("update", "forget"):
+        err = " ".join(run(capsys, verb, model, tmp_path / "few.csv", *given)[2].split())
+        assert ("the model was fitted without" in err) == (column is not None)
+        if column is not None:
+            mark = given[1].rpartition("=")[2]
+            words = f"column '{column}': the model was fitted without {given[0]} {column}={mark}, so {mark} counts as"
+            assert words in err
 
 
 @pytest.mark.parametrize("option", [["--keep-na", "source=none"], ["--na", "source=?"]])

@@ -217,12 +217,12 @@ def in_server(query: str, column: str, declared: str, others: str) -> list:
     ("database", "parts"),
     [
         *itertools.product(["duckdb", "sqlite"], [{0}]),
-        *(pytest.param(name, {1, 2}, marks=pytest.mark.slow) for name in ("duckdb", "sqlite")),
-        pytest.param("postgres", {0, 1, 2}, marks=pytest.mark.postgres),
+        *(pytest.param(name, {1, 2, 3, 4}, marks=pytest.mark.slow) for name in ("duckdb", "sqlite")),
+        pytest.param("postgres", {0, 1, 2, 3, 4}, marks=pytest.mark.postgres),
     ],
 )
 def test_a_cell_of_any_type_is_read_as_python_reads_it_or_not_at_all(database, parts):
-    """Each part has a third of the pairs of a column and a type, with each column and each type in it."""
+    """Each part has a fifth of the pairs of a column and a type, with each column and each type in it."""
     X, y = mixture()
     X = X[["real", "bool", "many", "text", "count"]].assign(
         bool=X["bool"].astype(int if database == "postgres" else bool)
@@ -233,7 +233,7 @@ def test_a_cell_of_any_type_is_read_as_python_reads_it_or_not_at_all(database, p
     read = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgres": in_server}[database]
     given = 0
     for (i, column), (k, declared) in itertools.product(enumerate(X), enumerate(TYPES[database])):
-        if (i + k) % 3 not in parts:
+        if (i + k) % 5 not in parts:
             continue
         others = ", ".join(
             f"{'NULL' if pd.isna(v) else repr(v)} AS {name}" for name, v in row.drop(columns=column).iloc[0].items()
@@ -244,7 +244,7 @@ def test_a_cell_of_any_type_is_read_as_python_reads_it_or_not_at_all(database, p
                 right = (np.allclose(answer, each, rtol=0, atol=1e-9) for each in wanted(column, type(cell), cell))
                 assert any(right), (column, declared, cell, answer)
                 given += 1
-    assert given > 40 * len(parts)  # Numbers and text of the usual types have probabilities.
+    assert given > 24 * len(parts)  # Numbers and text of the usual types have probabilities.
 
 
 @pytest.mark.parametrize("database", DATABASES)

@@ -88,7 +88,7 @@ TELLS_ALL = f"tells the class exactly: {UNLESS_KNOWN}"
 
 @dataclass(frozen=True)
 class Remark:
-    """A finding about a column.
+    """A finding about a column, or about the whole table if ``column`` is ``None``.
 
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
@@ -119,12 +119,20 @@ class Remark:
 
     @property
     def sentence(self) -> Message:
-        return Message("column {column!r}: {finding}", column=self.column, finding=self.finding)
+        of_table = self.column is None
+        return Message("column {column!r}: " * (not of_table) + "{finding}", column=self.column, finding=self.finding)
 
     @property
     def finding(self) -> Message:
         drop = Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
         return Message("{said}{drop}", said=self.said, drop=drop)
+
+    @property
+    def urgency(self) -> tuple[bool, ...]:
+        """Sorts findings: serious ones first, of these columns to leave out and rows to drop, then markers."""
+        data = self.said.data.values() if isinstance(self.said, Message) else ()
+        leaves = self.drop or self.column is None or any(isinstance(v, Cure) and v.option == "drop" for v in data)
+        return not self.serious, not leaves, not (self.option or self.mark)
 
     def within(self, kind: str) -> Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
@@ -159,7 +167,7 @@ class Findings:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per finding: the ``column``, the ``finding``, and whether it is ``serious``."""
+        """One row per finding: the ``column`` (``None``: the table), the ``finding``, and whether it is ``serious``."""
         rows = [(remark.column, str(remark.finding), remark.serious) for remark in self.remarks]
         return pd.DataFrame(rows, columns=["column", "finding", "serious"])
 
@@ -238,7 +246,7 @@ class Remarks:
     @property
     def names(self) -> str:
         """A text: the first column names and the number of other columns."""
-        return self._listed(str)
+        return self._listed(lambda column: "the table" if column is None else str(column))
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
         names = [spelled(column) for column in self.columns]
@@ -256,7 +264,7 @@ class Remarks:
     @property
     def on_page(self) -> Message:
         return Message(
-            "Column{s} {columns}: {finding}{likewise}.",
+            "Column{s} {columns}: " * (self.columns != (None,)) + "{finding}{likewise}.",
             s="s" * (len(self.columns) > 1), columns=self._listed(repr), finding=self.first.finding,
             likewise=self.likewise,
         )  # fmt: skip
@@ -378,7 +386,7 @@ def examine(
     found += _codes(whole, target) if layouts else ()
     found += _same(frame, target)
     if target is not None and target in frame.columns:
-        found += [*_target(frame[target].dropna()), *copies_in(whole, target)]
+        found += [*_target(frame[target].dropna()), *copies_in(whole)]
         # Dates and other columns that become several features are not in ``frame``.
         gaps = list(_gaps_by_class(pd.DataFrame({**whole, **frame, **kinds}), target))
         without_use = {remark.column for remark in (*found, *gaps) if remark.drop}
@@ -413,6 +421,7 @@ def examine(
         # A column read as levels is not described as numbers too, as it would be after the remedy.
         levels = {remark.column for remark in marked if remark.serious and remark.column not in numeric} - kinds.keys()
         found = marked + [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious]
+    place[None] = len(place)
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
@@ -509,7 +518,7 @@ def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark
         if len(beyond):
             said = Message(
                 "{n:,} numbers, such as {value:g}, are {where} the bound {end:g} of other cells; they may be in "
-                "another unit",
+                "another unit, or typing errors",
                 n=len(beyond), value=float(np.median(beyond)), where=where, end=end,
             )  # fmt: skip
             yield Remark(name, said, True, asks=True)
@@ -1043,7 +1052,7 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
     one_or_two = len(np.unique(far)) <= 2
     if 5 <= len(far) <= 0.2 * len(held) and not one_or_two:
         share = f"{_percent(len(far) / len(held))} of the cells ({far[0]:g} to {far[-1]:g})"
-        return f"{share} lie far from the others {between}; they may be in another unit", far[:0]
+        return f"{share} lie far from the others {between}; they may be in another unit, or typing errors", far[:0]
     if 0 < len(far) <= 0.2 * len(held) and (len(far) < 5 or one_or_two) and len(np.unique(others)) >= 10:
         values = ", ".join(f"{value:g}" for value in np.unique(far))
         one = len(np.unique(far)) == 1
@@ -1227,7 +1236,7 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         yield Remark(min(x.columns, key=str), said, asks=True)
 
 
-def copies_in(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
     """A remark about rows that repeat an earlier row, if there are more than chance explains."""
     # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
     # values of at least one column must be different.
@@ -1240,12 +1249,12 @@ def copies_in(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     ):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
-        yield Remark(target, said, True)
+        yield Remark(None, said, True)
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     # The log Bayes factor of one missingness probability per class against a common one, each with a uniform prior.
-    from scipy.special import betaln
+    from scipy.special import betaincinv, betaln
 
     rows = frame[frame[target].notna()]
     n = rows.groupby(target, observed=True).size()
@@ -1260,9 +1269,12 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
                 only = ", ".join(_short(label) for label in share.index[share == 1.0])
                 yield Remark(name, f"missing exactly in the rows of class {only}: {UNLESS_KNOWN}", True, True)
                 continue
-            said = f"missing in {_percent(share.min())} of the rows of class {_short(share.idxmin())} and "
-            said += f"{_percent(share.max())} of class {_short(share.idxmax())}"
-            if share.min() <= NEARLY_NONE and share.max() >= 1 - NEARLY_NONE:
+            # The share of a class of one or two rows, such as a misspelt label, says little, so bounds are compared.
+            upper, lower = (betaincinv(1 + gone, 1 + n - gone, p) for p in (0.95, 0.05))
+            least, most = upper.idxmin(), lower.idxmax()
+            said = f"missing in {_percent(share[least])} of the rows of class {_short(least)} and "
+            said += f"{_percent(share[most])} of class {_short(most)}"
+            if share[least] <= NEARLY_NONE and share[most] >= 1 - NEARLY_NONE:
                 yield Remark(name, f"{said}, so its gaps nearly tell the class: {UNLESS_KNOWN}", True, True)
                 continue
             text = "{shares}: if cells will be missing for the same reasons when a class is to be predicted, {cure}"
@@ -1302,14 +1314,14 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             shares[counts[:-1] < np.maximum(counts[:-1].sum(axis=1, keepdims=True), FEWEST_RARE)] = 0.0
             shares[:, 2 * counts.sum(axis=0) > len(rows)] = 0.0
             pure = max((shares[k, c], _short(classes[c]), _short(values[k])) for k, c in np.ndindex(shares.shape))
-            if wrong <= MOSTLY * rare:
+            if mostly := wrong <= MOSTLY * rare:
                 said = f"predicts the class by itself in all but {wrong:,} of {len(rows):,} rows"
             elif pure[0] > 0.5:
                 said = f"{pure[2]} occurs only in class {pure[1]}, in {_percent(pure[0])} of its rows"
             else:
                 continue
             message = "{said}: is it known when a class is to be predicted? If not, {leave}"
-            yield Remark(name, Message(message, said=said, leave=Cure("drop", column=name)), asks=True)
+            yield Remark(name, Message(message, said=said, leave=Cure("drop", column=name)), mostly, asks=True)
 
 
 MOSTLY = 0.125

@@ -423,8 +423,8 @@ def test_copies_of_rows_are_reported_unless_equal_rows_are_no_surprise():
     frame = pd.DataFrame({"x": rng.normal(size=200), "k": rng.integers(0, 3, 200), "y": rng.choice(["a", "b"], 200)})
     assert "repeat" not in str(nb.inspect(frame, "y"))
     twice = pd.concat([frame, frame.iloc[[3, 3, 7]]])
-    assert "y: 3 rows repeat an earlier row in all columns" in str(nb.inspect(twice, "y"))
-    assert "the class: 3 rows repeat" in str(nb.inspect(twice.drop(columns="y"), twice["y"]))
+    assert "the table: 3 rows repeat an earlier row in all columns" in str(nb.inspect(twice, "y"))
+    assert "the table: 3 rows repeat" in str(nb.inspect(twice.drop(columns="y"), twice["y"]))
     other = twice.assign(y=["a" if label == "b" and k >= 200 else "b" if k >= 200 else label
                             for k, label in enumerate(twice["y"])])  # fmt: skip
     assert "repeat" not in str(nb.inspect(other, "y"))
@@ -440,7 +440,7 @@ def test_copies_of_rows_are_reported_unless_equal_rows_are_no_surprise():
     assert heights.duplicated().sum() > 10
     assert "repeat" not in str(nb.inspect(heights, "y"))
     more = pd.concat([heights.assign(z=rng.normal(size=600).round(2))] * 2)[:700]
-    assert "100 rows repeat an earlier row" in str(nb.inspect(more, "y"))
+    assert "the table: 100 rows repeat an earlier row" in str(nb.inspect(more, "y"))
 
 
 def test_a_family_is_recommended_only_if_the_column_predicts_no_worse_than_as_a_number():
@@ -586,9 +586,17 @@ def test_levels_that_mostly_tell_the_class_are_asked_about_and_stay_in_the_table
     assert [*asked] == ["late", "only"]
     assert "in all but" in asked["late"]
     assert "'ordered' occurs only in class 'yes'" in asked["only"]
+    assert dict(zip(found.table.column, found.table.serious, strict=True)) == {"late": True, "only": False}
     assert all("is it known when a class is to be predicted?" in text for text in asked.values())
     assert not found.drop
     assert "is it known" not in str(nb.inspect(*nb.datasets.penguins()))
+
+
+def test_gaps_are_not_compared_in_classes_of_a_few_rows():
+    gap = np.r_[np.arange(400) < 30, np.arange(400) < 160, False, True, False, True]
+    y = [*"a" * 400, *"b" * 400, *"AABB"]
+    said = str(nb.inspect(pd.DataFrame({"x": np.where(gap, np.nan, np.arange(804) % 7)}), y))
+    assert "missing in 8 % of the rows of class 'a' and 40 % of class 'b'" in said
 
 
 def test_a_long_tail_of_low_numbers_is_proposed_as_a_tree_only_if_it_predicts():

@@ -596,7 +596,7 @@ def test_a_remark_about_numbers_far_from_the_others_is_a_sentence_on_the_page(ca
     page = tmp_path / "t.md"
     run(capsys, "report", str(tmp_path / "t.csv"), "--target", "y", "--dependence", "none", "-o", str(page))
     text = page.read_text()
-    assert "; they may be in another unit." in text
+    assert "; they may be in another unit, or typing errors." in text
     assert "?." not in text
 
 

@@ -62,7 +62,7 @@ def inspect(
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
     marks, settings = marks_of(seen), settings.advised(seen)
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
-    remarks = [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
+    remarks = [{"column": r.column and str(r.column), "remark": r.said, "serious": r.serious} for r in seen]
     said = [
         Message("{column}: {said}{drop}{likewise}", column=each.names, said=each.first.said, likewise=each.likewise,
                 drop=" (leave it out with --drop)" * each.first.drop)

@@ -146,7 +146,7 @@ def report(
         data, target, format, settings, random_state, check=lambda _, X, labels, classes: require_folds(labels, cv)
     )
     title = title if title is not None else f"Report: {Path(learned.name).name}"
-    remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: not remark.serious))]
+    remarks = [each.on_page for each in together(sorted(learned.remarks, key=lambda remark: remark.urgency))]
     clf = Held(**learned.parameters.by_name(), classifier_=learned.clf)
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",

@@ -189,7 +189,7 @@ def _warn_of_copies(frame: pd.DataFrame, labels: pd.Series, drawn: np.ndarray, p
     from bayesnb import findings
 
     cells = frame.astype(object).map(str)
-    for remark in findings.copies_in(cells, labels.name):
+    for remark in findings.copies_in(cells):
         group = cells.groupby([*cells], sort=False).ngroup().to_numpy()
         both = int(np.isin(group[drawn], group[~drawn]).sum())
         learned, scored = paths

@@ -154,8 +154,8 @@ def test_missing_cells_are_ignored_unless_any_level_is_allowed():
         learned = X.copy()
         learned.loc[2, "c"], learned.loc[7, "b"] = a, b
         clf = BayesianNB(features).fit(learned, y)
-        for d, e, f in product("abc", "abc", [0, 1]):
-            rows = asked.copy()
+        for k, (e, f) in enumerate(product("abc", [0, 1])):
+            rows, d = asked.copy(), "abc"[k % 3]  # Each row has its own bounds.
             rows.loc[0, "c"], rows.loc[1, "c"], rows.loc[1, "b"] = d, e, f
             p = nb.sets.predict_credal(clf, rows)
             lower.append(p.xs("lower", axis=1, level=1).to_numpy())

@@ -34,7 +34,7 @@ def errors_of(joint: np.ndarray) -> np.ndarray:
     return (relative - p * relative.sum(-1, keepdims=True)).std(0) / np.sqrt(len(joint))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * ("," in name)) for name in FAMILIES])
 @pytest.mark.filterwarnings("ignore:class probabilities of")
 def test_exact_draws_of_every_family_predict_as_the_closed_form_within_their_error(name, monkeypatch):
     if not FAMILIES[name][0].classes_apart:

@@ -272,7 +272,8 @@ def test_the_rows_model_observes_the_cells_of_the_table(name):
 DRAWN = [name for name in WHOLE if not name.startswith("multinomial") and "exposed" not in name]
 
 
-@pytest.mark.parametrize("name", DRAWN)
+# A family with another prior or other columns is drawn by the code of the family.
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * ("," in name)) for name in DRAWN])
 def test_the_rows_model_draws_cells_in_the_unit_of_the_table(name):
     n = 600
     written = Written.of([name], ONES[:6], 0.0)

@@ -531,9 +531,10 @@ def test_a_family_that_is_said_to_predict_better_than_a_gaussian_is_recommended(
             assert ("than as a number" in said or "than a Gaussian" in said) <= (column in found.features)
 
 
-def test_many_whole_numbers_are_proposed_as_codes_only_if_neighbours_are_not_alike():
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 10), marks=pytest.mark.slow)])
+def test_many_whole_numbers_are_proposed_as_codes_only_if_neighbours_are_not_alike(seeds):
     codes = alike = 0
-    for seed in range(10):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         k = int(rng.integers(16, 45))
         code, year = 101 + rng.integers(0, k, 2000), rng.integers(1968, 2013, 2000)
@@ -546,7 +547,7 @@ def test_many_whole_numbers_are_proposed_as_codes_only_if_neighbours_are_not_ali
             found = nb.inspect(pd.DataFrame({name: x}), np.where(rng.random(2000) < chances[name], "yes", "no"))
             as_codes = isinstance(found.features.get(name), nb.families.Categorical)
             codes, alike = codes + (as_codes and name == "code"), alike + (as_codes and name != "code")
-    assert codes >= 8
+    assert codes >= 0.75 * len(seeds)
     assert alike <= 1
 
 

@@ -166,6 +166,20 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     assert "What to ask next" not in out
 
 
+def test_explain_names_the_missing_columns_that_it_cannot_rank(capsys, tmp_path):
+    X, y = datasets.play_tennis()
+    X.assign(note="some words", play=y).to_csv(tmp_path / "t.csv", index=False)
+    given = ["explain", str(tmp_path / "t.csv"), "--target", "play", "--feature", "note=text", "--dependence", "none"]
+    _, out, _ = run(capsys, *given, "--row", "wind=strong")
+    assert "no information can be computed: note." in " ".join(out.split())
+    _, out, _ = run(capsys, *given, "--row", "wind=strong", "--format", "json")
+    assert json.loads(out)["not_asked"] == ["note"]
+    # The note alone is missing.
+    _, out, _ = run(capsys, *given, "--row", ",".join(f"{name}={X[name][0]}" for name in X))
+    assert "no information can be computed: note." in " ".join(out.split())
+    assert "no information can be computed" not in run(capsys, *given, "--row", "0")[1]
+
+
 def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
     pd.DataFrame({"a": list("xy") * 4, "b": list("xxyy") * 2, "y": "p"}).to_csv(tmp_path / "t.csv", index=False)
     code, out, _ = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y", "--format", "json")

@@ -138,9 +138,9 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, cap
     assert (
         done("predict", tmp_path / "m.bayesnb", few, "-o", tmp_path / "p.parquet", "--interval", "--keep", "year") == ""
     )
-    error = BayesianNB().fit(X, y).predict_interval(X[::8]).attrs["mcse"]
+    notes = BayesianNB().fit(X, y).predict_interval(X[::8]).attrs
     _, _, said = run(capsys, "predict", tmp_path / "m.bayesnb", few, "--interval")
-    assert f"in the least certain of {len(X[::8])} rows, the standard error is {error:.2g}" in said
+    assert f"with a standard error of at most {notes['mcse']:.2g}; it is above 0.01 in {notes['imprecise']} of" in said
     assert "outside its interval" not in said
     done("fit", path, "--target", "species", "--dependence", "weighted", "-o", tmp_path / "w.bayesnb")
     _, out, said = run(capsys, "predict", tmp_path / "w.bayesnb", few, "--interval", "--digits", 17)
@@ -151,7 +151,7 @@ def test_predictions_stream_to_stdout_and_to_files(done, penguins, tmp_path, cap
     ]
     outside = int(np.any(each, axis=0).sum())
     assert outside > 0
-    assert f"in {outside} of {len(ends)} rows, a probability lies outside its interval" in said
+    assert f"in {outside} of {len(ends)} rows, a probability lies outside its interval by more than 0.001" in said
     kept = pd.read_parquet(tmp_path / "p.parquet")
     assert kept.columns[:2].tolist() == ["year", "prediction"]
     assert kept.columns[-1] == "p_Gentoo_upper"

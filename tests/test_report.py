@@ -13,6 +13,7 @@ import time
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,8 +27,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, datasets
 from bayesnb.inference import label_noise, questions
 from bayesnb.report import report, write, writer
-from bayesnb.report.parts import with_interval
-from bayesnb.report.questions import shortened
+from bayesnb.report.parts import Picture, with_interval
+from bayesnb.report.questions import ledger, shortened
+from bayesnb.report.scores import calibration
 
 pytestmark = pytest.mark.usefixtures("few_drawn_labels")
 
@@ -588,6 +590,25 @@ def test_compare_says_why_log_odds_are_outside_their_interval_and_compares_map(c
     said = " ".join(out.split())
     assert "the log-odds lie outside their interval, and both are right." in said
     assert re.search(r"Log loss beside full Bayes: mle \+[\d.]+ ± [\d.]+, map \+[\d.]+ ± ", said)
+
+
+def test_log_odds_outside_their_interval_are_explained_by_the_largest_entry():
+    entries = {"(averaging)": 15.0, "x": -20.0, "(total)": -5.0}
+    lines = pd.DataFrame({"log_odds": entries, "lower": {**entries, "(total)": -21.0}, "value": None, "missing": False})
+    lines = lines.assign(label="a", against="b", upper=lines["lower"] + 1.0).loc[[*entries]]
+    for x, why in ((-20.0, "if a value is far from the learned values"), (-2.0, "here mostly by (averaging).")):
+        lines.loc["x", ["log_odds", "lower"]] = x
+        assert why in str([*ledger(lines, "nats")][-1])
+
+
+def test_the_headline_of_the_calibration_is_no_bin_of_one_row():
+    p = np.r_[np.full(900, 0.95), np.full(100, 0.75), 0.55]
+    codes = np.r_[np.arange(900) < 45, np.arange(100) < 45, False].astype(int)
+    card = SimpleNamespace(how="folds", by_class=pd.DataFrame(index=["a", "b", "c"]))
+    answers = {"m": np.log(np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1))}
+    compared = SimpleNamespace(prob=0.89, codes=codes, answers=answers, card=lambda _: card)
+    said = next(part.says for part in calibration(compared, "m").parts if isinstance(part, Picture))
+    assert "Largest part of the calibration error: probability 0.75, true in 0.55 of 100 rows." in said
 
 
 def test_a_remark_about_numbers_far_from_the_others_is_a_sentence_on_the_page(capsys, tmp_path):

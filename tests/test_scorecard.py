@@ -31,7 +31,7 @@ from sklearn.naive_bayes import GaussianNB
 from bayesnb import BayesianNB, Categorical, datasets, deploy, load, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
-from bayesnb.inference.scorecard import HeldOut, Scorecard, percent, scorecard_of
+from bayesnb.inference.scorecard import HeldOut, Scorecard, percent, percents, scorecard_of
 from bayesnb.inference.scoring import auc_and_influence, scores, share_interval
 
 
@@ -292,6 +292,30 @@ def test_a_scorecard_of_the_learned_rows_says_so_and_one_of_other_rows_does_not(
         card = scorecard(clf, rows, labels, cv=None)
         assert card.how == HeldOut("given")
         assert "fitted" not in card.sentence
+
+
+def test_different_shares_never_look_equal_where_they_are_compared():
+    assert percents(0.146, 0.153) == ["14.6%", "15.3%"]
+    assert percents(0.1461, 0.1463) == ["14.61%", "14.63%"]
+    assert percents(0.1, 0.2) == ["10%", "20%"]
+    assert percents(0.15, 0.15) == ["15%", "15%"]
+
+
+@pytest.mark.parametrize("misspelt", [0, 12])
+def test_overconfidence_in_rows_of_misspelt_classes_is_blamed_on_these_classes(misspelt):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["home", "ward"], 1200)
+    X = pd.DataFrame({"x": rng.normal(10.0 * (y == "home"), 1.0)})
+    y = y.astype(object)
+    y[:2], y[600 : 600 + misspelt] = "hoome", "hoome"
+    card = scorecard(BayesianNB().fit(X[:600], y[:600]), X[600:], y[600:], cv=None)
+    assert card.rare == ({"hoome": 2} if misspelt else {})
+    if misspelt:
+        said = (
+            "it is overconfident, mostly in 12 rows of classes that it learned from fewer than 10 rows each ('hoome' 2)"
+        )
+        assert said in card.sentence
+        assert "try" not in card.sentence
 
 
 # Several estimates

@@ -258,3 +258,19 @@ def test_an_alarm_says_what_changed(labelled):
     if labelled:
         frequencies = found.table[found.table["column"] == "class frequencies"].set_index("class")["change"]
         assert frequencies.to_dict() == {"no": "less frequent", "yes": "more frequent"}
+
+
+def test_an_alarm_of_later_dates_is_expected_and_hides_no_other_alarm():
+    (old, y), (new, labels) = table(400, 1), table(400, 2, shift=1.5)
+    days = pd.Series(pd.date_range("2025-01-01", periods=800))
+    clf = nb.BayesianNB({"visits": "poisson"}).fit(old.assign(day=days[:400].to_numpy()), y)
+    later = days[400:].to_numpy()
+    found = nb.checks.watch(clf).update(new.assign(day=later), labels)
+    first = found.alarms[found.alarms["column"] != "elapsed of day"].iloc[0]
+    assert first["column"] == "size"
+    assert f"Alarm after {first['alarm']} of 400 rows" in str(found)
+    assert "first in size" in str(found)
+    assert "elapsed of day" not in str(found).partition(" Later rows have later dates, so an alarm in ")[0]
+    only = nb.checks.watch(clf).update(old.assign(day=later), y)
+    assert "first in elapsed of day" in str(only)
+    assert str(only).endswith("an alarm in elapsed of day needs no other change.")

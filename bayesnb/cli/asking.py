@@ -85,6 +85,7 @@ def explain(
     said |= dict(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
     said |= {} if turns is None else {"flip": {**vars(turns), "proved": turns.proved, "says": str(turns)}}
     said |= {"entries": contributions.drop(columns=["label", "against"]), "ask_next": questions}
+    said |= {"not_asked": questions.attrs["not_asked"]}
 
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
@@ -108,17 +109,20 @@ CHANGED = (
 
 
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
+    unranked = questions.attrs["not_asked"]
+    rest = [f"Not asked, because no information can be computed: {', '.join(map(str, unranked))}."] * bool(unranked)
     if questions.empty:
-        return []
+        return rest
     telling = questions["information"][lambda found: found >= 0.0005]  # In three decimals, 0.001.
     told = [f"{column} {value:.3f}" for column, value in telling.head(8).items()]
     more = f", and {len(telling) - 8} more" if len(telling) > 8 else ""
     if not told:
-        return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class."]
+        return ["What to ask next: nothing. No missing value is expected to tell 0.001 nats about the class.", *rest]
     entropy = f"whose entropy is {questions.attrs['entropy']:.3f} nats"
     return [
         f"What to ask next: {', '.join(told)}{more} nats of information about the class, {entropy}. The model expects "
-        "this; a few wrong cells of a column, or a wrong family, make its number far too large."
+        "this; a few wrong cells of a column, or a wrong family, make its number far too large.",
+        *rest,
     ]
 
 

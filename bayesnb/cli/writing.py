@@ -35,6 +35,7 @@ def predict(
     from bayesnb import deploy
     from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning, named_as_key
     from bayesnb.data.writers import SEPARATORS
+    from bayesnb.inference.intervals import IMPRECISE
 
     require_output(output, "table", (model, new), is_predictions, force)
     as_text = output == "-" or Path(output).suffix.lower() in SEPARATORS
@@ -49,8 +50,8 @@ def predict(
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
-        errors, outside = [0.0], [0]
-        frames = _noted(frames, errors, outside)
+        errors, imprecise, outside = [0.0], [0], [0]
+        frames = _noted(frames, errors, imprecise, outside)
         if as_text:
             frames = (_rounded(frame, digits) for frame in frames)
         rows = _write(frames, output)
@@ -60,13 +61,13 @@ def predict(
                 say(f"to copy a key of the rows: --keep {shlex.quote(keys[0])}")
     if max(errors) > 0:
         say(
-            f"the ends of the intervals come from draws; in the least certain of {rows:,} rows, the standard error is "
-            f"{max(errors):.2g}"
+            f"the ends of the intervals come from draws, with a standard error of at most {max(errors):.2g}; it is "
+            f"above {IMPRECISE} in {sum(imprecise):,} of {rows:,} rows"
         )
     if n := sum(outside):
         say(
-            f"in {n:,} of {rows:,} rows, a probability lies outside its interval: it averages over the parameters, and "
-            "the interval is of the probability at one value of the parameters"
+            f"in {n:,} of {rows:,} rows, a probability lies outside its interval by more than {OUTSIDE}: it averages "
+            "over the parameters, and the interval is of the probability at one value of the parameters"
         )
     for sentence in counts.sentences():
         warn(sentence)
@@ -77,12 +78,15 @@ OUTSIDE = 0.001
 """Smallest distance between a probability and its interval that is reported."""
 
 
-def _noted(frames: Iterable[pd.DataFrame], errors: list[float], outside: list[int]) -> Iterator[pd.DataFrame]:
-    """Yield the frames. Append the largest Monte Carlo standard error of each frame to ``errors``, and the number of
-    rows with a probability outside its interval to ``outside``.
+def _noted(
+    frames: Iterable[pd.DataFrame], errors: list[float], imprecise: list[int], outside: list[int]
+) -> Iterator[pd.DataFrame]:
+    """Yield the frames. Append the largest Monte Carlo standard error of each frame to ``errors``, the number of rows
+    with a large one to ``imprecise``, and the number of rows with a probability outside its interval to ``outside``.
     """
     for frame in frames:
         errors.append(frame.attrs.get("mcse", 0.0))
+        imprecise.append(frame.attrs.get("imprecise", 0))
         wide = [str(name) for name in frame if f"{name}_lower" in frame]
         p, lower, upper = (frame[[name + end for name in wide]].to_numpy() for end in ("", "_lower", "_upper"))
         outside.append(int(((p < lower - OUTSIDE) | (p > upper + OUTSIDE)).any(axis=1).sum()))

@@ -145,7 +145,8 @@ def scorecard(
     ours = isinstance(fitted, FittedModel)
     pairs = not ours or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "auto")
-    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, ours)
+    learned = fitted.classifier_.statistics.rows if ours else None
+    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, learned)
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:

@@ -183,7 +183,8 @@ def _notes(found: Independence) -> str:
         "lower": "lower end of the interval of the mutual information",
         "upper": "upper end of the interval of the mutual information",
         "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c); "
-        "numbers are cut into 16 intervals, so it is too small for numbers that depend strongly",
+        "numbers are cut into 16 intervals, so it is too small, even negative, for numbers that depend strongly: then "
+        "the log Bayes factor decides whether they depend",
         "se": "standard error of the gain",
         "score": Message(
             "z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")

@@ -51,6 +51,9 @@ def _ends(law: Law, shares: Array) -> Array:
 ENDS = ("lower", "median", "upper")
 """The numbers of an interval."""
 
+IMPRECISE = 0.01
+"""Standard error of the end of an interval above which its row is counted."""
+
 EXPECTED_LABELS = (
     "rows without a label were learned as expected counts, as if their labels had been counted, so the parameters are "
     'known less well than this says; sample_posterior(sampler="gibbs", X=X, y=y) draws the labels too'
@@ -94,7 +97,8 @@ def predict_interval(
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
-        error in the table. ``attrs["note"]`` warns if missing labels were replaced by expected counts.
+        error in the table, and ``attrs["imprecise"]`` is the number of rows with a standard error above 0.01.
+        ``attrs["note"]`` warns if missing labels were replaced by expected counts.
 
     Notes
     -----
@@ -119,6 +123,7 @@ def predict_interval(
     notes: dict[str, Any] = {"given": answers.believed.given}
     if not by_formula or not np.isnan(errors).all():
         notes["mcse"] = float(np.nanmax(errors, initial=0.0))
+        notes["imprecise"] = int((errors > IMPRECISE).any(axis=(1, 2)).sum())
     columns = pd.MultiIndex.from_product([classifier.classes, ENDS], names=["class", None])
     frame = pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns)
     return with_notes(classifier, frame, notes)

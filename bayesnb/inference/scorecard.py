@@ -36,6 +36,9 @@ SHARE_TOLERANCE = 0.005
 STEPS = 200
 """The largest number of steps that look for the class prior of the scored rows."""
 
+FEW_ROWS = 10
+"""Fewer learned rows than this do not tell what the rows of a class are like."""
+
 SHIFTED = 3.0
 """Standard deviations between the share of a class and its predicted share that are worth a sentence."""
 
@@ -99,6 +102,8 @@ class Scorecard:
         Interval of the mean decrease in log loss from the class frequencies to the model, paired by row.
     shifted : bool
         Whether the model is overconfident mostly because the classes have other frequencies than it expected.
+    rare : {class: rows}
+        The number of learned rows of classes with fewer than 10, if the model is overconfident mostly in their rows.
 
     Examples
     --------
@@ -123,6 +128,7 @@ class Scorecard:
     cure: Cure | None = None
     gain: tuple[float, float] = (-np.inf, np.inf)
     shifted: bool = False
+    rare: Mapping[Any, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -163,7 +169,7 @@ class Scorecard:
         if not self.confidence:
             unknown = "these rows do not show whether it is underconfident"
             verdict = Message(unknown if self._apart else "it is not measurably over- or underconfident")
-        elif self.cure and self.confidence == "overconfident" and not self.shifted:
+        elif self.cure and self.confidence == "overconfident" and not (self.shifted or self.rare):
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
@@ -175,12 +181,12 @@ class Scorecard:
             "{learned} " * self._learned
             + "{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
-            "model expected {claimed}: {verdict}. {beside}{shifted}{unknown}",
+            "model expected {claimed}: {verdict}{rare}. {beside}{shifted}{unknown}",
             learned=LEARNED_ROWS,
             right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
             largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
-            upper=nats(upper), claimed=nats(claimed), verdict=verdict, beside=beside, shifted=self._shifted,
-            unknown=self._unknown,
+            upper=nats(upper), claimed=nats(claimed), verdict=verdict, rare=self._rare, beside=beside,
+            shifted=self._shifted, unknown=self._unknown,
         )  # fmt: skip
 
     @property
@@ -204,11 +210,20 @@ class Scorecard:
             return ""
         shares = self.by_class["rows"] / self.rows
         why = ", which explains most of this: if new rows have these class frequencies, {cure}" * self.shifted
+        share, expected = percents(shares[label], line["expected"] / self.rows)
         return Message(
             " {label!r} has {share} of the rows, and the model expected {expected}" + why + ".",
-            label=str(label), share=percent(shares[label]), expected=percent(line["expected"] / self.rows),
+            label=str(label), share=share, expected=expected,
             cure=cure_of(shares, 'card.by_class["rows"] / card.rows'),
         )  # fmt: skip
+
+    @property
+    def _rare(self) -> Message | str:
+        shown = ", ".join(f"{str(label)!r} {count:g}" for label, count in [*self.rare.items()][:8])
+        said = ", mostly in {n:,} row{s} of classes that it learned from fewer than {few} rows each ({shown}): correct "
+        said += "the labels if they are misspelt"
+        n = int(self.by_class.loc[[*self.rare], "rows"].sum())
+        return Message(said, n=n, s="s" * (n != 1), few=FEW_ROWS, shown=shown) if self.rare else ""
 
     @property
     def _unknown(self) -> Message | str:
@@ -239,6 +254,15 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
 
 
+def percents(*shares: float) -> list[str]:
+    """Shares in percent, with as many decimals as make different shares look different."""
+    plain = [percent(share) for share in shares]
+    digits = 0
+    while len({*plain}) < len({*shares}) and (digits := digits + 1) < 6:
+        plain = [f"{share:.{digits}%}" for share in shares]
+    return plain
+
+
 def nats(loss: float) -> str:
     """Format a log loss with two decimals, or three if below 0.1."""
     return "∞" if loss == np.inf else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.3f}"
@@ -247,12 +271,13 @@ def nats(loss: float) -> str:
 def scorecard_of(
     log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
-    prior: bool = True,
+    learned: Array | None = None,
 ) -> Scorecard:  # fmt: skip
     """The scorecard of held-out rows.
 
     ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
-    ``classes`` their names. ``prior`` says whether the model can get another class prior.
+    ``classes`` their names. ``learned`` holds the number of learned rows of each class; ``None`` if the model cannot
+    get another class prior.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -304,10 +329,19 @@ def scorecard_of(
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = scoring.share_interval(hits, of, share)
     of = table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain
     card = Scorecard(*of)
-    if prior and card.confidence == "overconfident" and card._shifted:
-        excess = value["log_loss"] - table.loc["log_loss", "claimed"]
-        card = replace(card, shifted=bool(2 * _excess_loss(log_proba, codes) < excess))
-    return card
+    if learned is None or card.confidence != "overconfident" or how is None or how.by != "given":
+        return card
+    excess = value["log_loss"] - table.loc["log_loss", "claimed"]
+    rare = (learned < FEW_ROWS) & (n_rows > 0)
+    if rare.any() and 2 * _excess_of_rows(log_proba, codes, ~rare[codes]) < excess:
+        return replace(card, rare=dict(zip(names[rare].tolist(), learned[rare].tolist(), strict=True)))
+    return replace(card, shifted=bool(card._shifted and 2 * _excess_loss(log_proba, codes) < excess))
+
+
+def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
+    """What some of the rows add to the log loss of all rows, minus its expectation."""
+    entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
+    return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
 
 
 def _excess_loss(log_proba: Array, codes: Array) -> float:

@@ -425,16 +425,24 @@ class Watch:
         if found.empty:
             said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
             return Message(said, rows=self.rows)
+        # Later rows have later dates, so the alarm of a date is named last.
+        later = found["column"].isin([*self.classifier.schema.dates])
+        dates = [str(name) for name in found["column"][later].unique()]
+        found = found[~later] if not later.all() else found
+        found = found.reset_index(drop=True)
         others = [str(name) for name in found["column"].unique()[1:]]
         named = ", ".join(others[:3]) + ", …" * (len(others) > 3)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
             "Alarm after {row:,} of {rows:,} rows: the stream has left the model, or the model never fitted, first in "
-            "{where}{more}.",
+            "{where}{more}."
+            + " Later rows have later dates, so an alarm in {dates} needs no other change."
+            * bool(dates),
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=f"{where} ({found['change'][0]})",
-            more=f", and in {len(others)} further column{'s' * (len(others) > 1)} ({named})" if others else "",
+            more=f", and also in {named}" if others else "",
+            dates=" and ".join(dates),
         )
 
     def __str__(self) -> str:

@@ -253,10 +253,12 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():
         names = ", ".join(str(name)[:40] for name in lines.index[outside][:3])
+        why = "if a value is far from the learned values, if a word occurs many times, or if few rows were learned"
+        why = f"here mostly by {AVERAGING}" if lines.index[0] == AVERAGING else why
         yield (
             f"{names}: the log-odds lie outside their interval, and both are right. The log-odds use probabilities "
             "averaged over the parameters; the interval is of the log-odds at one value of the parameters. They differ "
-            "if a value is far from the learned values, if a word occurs many times, or if few rows were learned."
+            f"{why}."
         )
     if np.isinf(size).any():
         yield (

@@ -253,11 +253,11 @@ def calibration(compared: Comparison, name: str) -> Section:
     code = int(np.bincount(codes, minlength=2).argmin()) if len(labels) == 2 else None
     what = "the most probable class" if code is None else repr(labels[code])
     frame = plots.reliability_table(proba, codes, code=code, prob=share)
-    worst = frame.loc[(frame["share"] - frame["confidence"]).abs().idxmax()]
+    worst = frame.loc[((frame["share"] - frame["confidence"]).abs() * frame["rows"]).idxmax()]
     says = (
         f"Reliability of the predictions of {len(codes):,} rows by {how}, in {len(frame)} bins of the probability of "
-        f"{what}. Farthest from the diagonal: probability {worst['confidence']:.2f}, true in {worst['share']:.2f} of "
-        f"{worst['rows']:.0f} rows."
+        f"{what}. Largest part of the calibration error: probability {worst['confidence']:.2f}, true "
+        f"in {worst['share']:.2f} of {worst['rows']:,.0f} row{'s' * int(worst['rows'] != 1)}."
     )
     text = (
         f"How often {what} is the true class, by its probability ({name}, {how}). The intervals are binomial, "

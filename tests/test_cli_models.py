@@ -762,6 +762,26 @@ def test_a_loaded_model_warns_of_numbers_that_its_fit_read_as_missing(capsys, tm
         assert run(capsys, "predict", "m.bayesnb", "t.csv")[0] == 0
 
 
+@pytest.mark.parametrize(("cells", "kept"), [(["a, b", "b", "a", ""], ""), (["DE", "FR", "AT", "NA"], "NA")])
+def test_a_loaded_model_warns_of_gaps_that_its_fit_kept_as_a_value(capsys, tmp_path, monkeypatch, cells, kept):
+    monkeypatch.chdir(tmp_path)
+    r = np.random.default_rng(0)
+    held, other = np.resize(cells, 60), r.choice(list("abc"), 60)
+    pd.DataFrame({"held": held, "t": other, "y": np.resize(["u", "v"], 60)}).to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "y", "--keep-na", f"held={kept}", "--dependence", "none", "-o", "m.bayesnb")
+    assert run(capsys, *fit)[0] == 0
+    clf, X = nb.load("m.bayesnb"), pd.read_csv("t.csv").drop(columns="y")
+    with pytest.warns(UserWarning, match=f"'held' is missing in 15 of 60 rows, .* if these cells mean '{kept}'"):
+        clf.predict_proba(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right = clf.predict_proba(X.assign(held=X["held"].fillna(kept)))
+        clf.predict_proba(X[X["held"].isna()])  # A column without any value is absent.
+        code, out, err = run(capsys, "predict", "m.bayesnb", "t.csv", "--digits", 17)
+    assert (code, "is missing in" in err) == (0, False)
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(out)).iloc[:, 1:], right, rtol=1e-9)
+
+
 def test_scores_of_rows_on_which_terms_were_chosen_say_so(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     r = np.random.default_rng(0)

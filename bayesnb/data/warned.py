@@ -121,17 +121,21 @@ def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
     return [None if code < 0 else distinct[code] for code in codes]
 
 
-def warn_of_rows(schema: Schema, table: Table, data: Data, marks: Iterable[str], learned: Statistics | None) -> None:
-    """Warn of unseen levels, of texts without a known word, and of numbers that count as missing (``marks``).
+def warn_of_rows(
+    schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics, telling: bool
+) -> None:
+    """Warn of unseen levels, of texts without a known word, and of cells that ``reading``, the options of the fit,
+    read otherwise.
 
-    If ``learned`` is given, it holds the statistics of a model for which gaps are evidence, and absent columns are
-    warned of.
+    If ``telling`` is true, gaps are evidence, and absent columns are warned of.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
-    if learned is not None:
+    if telling:
         _warn_of_absent(schema, learned, table)
-    _warn_of_marks(marks, table)
+    _warn_of_marks(reading.get("na") or (), table)
+    if kept := reading.get("keep_na"):
+        _warn_of_kept(kept, schema, learned, table)
     for name, feature in schema.features.items():
         if feature.text is not None and feature.source[0] in table.place:
             warn_of_texts(table.column(feature.source[0]), data[name])
@@ -149,6 +153,27 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
             warn(
                 f"column {name!r} holds {held} in {rows:,} of {table.n_rows:,} rows, read as a number here; --na at "
                 "the fit read it as missing: replace it by None"
+            )
+
+
+def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
+    """Warn of gaps in columns that had none in the learned rows because of ``kept``, the values of ``--keep-na``."""
+    found: dict[Any, tuple[int, str]] = {}
+    for name, feature in schema.features.items():
+        seen = learned.features[name].seen().sum(axis=0)
+        for column, n in zip(feature.columns, seen, strict=False) if feature.text is None else ():
+            owner = schema.owner.get(column, column)
+            if (
+                column in table.place
+                and n >= (1 - 1e-9) * learned.rows.sum()
+                and (texts := marks_in(str(owner), kept, schema.raw))
+            ):
+                found[owner] = int(table.column(column).missing().sum()), texts[0]
+    for owner, (rows, text) in found.items():
+        if 0 < rows < table.n_rows:
+            warn(
+                f"column {owner!r} is missing in {rows:,} of {table.n_rows:,} rows, and in no learned row, because "
+                f"--keep-na at the fit read {text!r} as a value: if these cells mean {text!r}, write it there"
             )
 
 

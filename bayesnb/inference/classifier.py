@@ -131,8 +131,7 @@ class Classifier(FittedModel):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(self._without_known(table), absent=self.absent)[1]
         tells = self.absent == "missing" and self.dependence is not None and self.dependence.statistics.cells.gaps_tell
-        learned = self.statistics if tells else None
-        warn_of_rows(self.schema, table, data, self.reading.get("na") or (), learned)
+        warn_of_rows(self.schema, table, data, self.reading, self.statistics, tells)
         return data
 
     def _without_known(self, table: Table) -> Table:

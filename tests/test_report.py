@@ -608,7 +608,7 @@ def test_the_headline_of_the_calibration_is_no_bin_of_one_row():
     answers = {"m": np.log(np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1))}
     compared = SimpleNamespace(prob=0.89, codes=codes, answers=answers, card=lambda _: card)
     said = next(part.says for part in calibration(compared, "m").parts if isinstance(part, Picture))
-    assert "Largest part of the calibration error: probability 0.75, true in 0.55 of 100 rows." in said
+    assert "Largest part of the calibration error: probability 75%, true in 55% of 100 rows." in said
 
 
 def test_a_remark_about_numbers_far_from_the_others_is_a_sentence_on_the_page(capsys, tmp_path):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
+from bayesnb.inference.scorecard import percents
 from bayesnb.report.parts import (
     Part,
     Picture,
@@ -117,13 +118,13 @@ def _commonest_mistake(card: Scorecard) -> str:
 def estimates(compared: Comparison) -> Section:
     """Scores of each estimate (such as MAP) and each dependence, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
-    percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
+    digits = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}
     for estimate, line in compared.table.iterrows():
         score = line.drop("note").astype(float)
         ends = (100 * score[k] for k in ("accuracy", "accuracy_lower", "accuracy_upper"))
         lines[f"{estimate} *" if estimate in worse else str(estimate)] = {
-            "right in %": with_interval(*ends, percents),
+            "right in %": with_interval(*ends, digits),
             "log loss": written(score["log_loss"], 4 if many else 3),
             "behind the best": with_error(score["difference"], score["se_difference"], 5 if many else 3),
             "Brier": score["brier"],
@@ -254,10 +255,11 @@ def calibration(compared: Comparison, name: str) -> Section:
     what = "the most probable class" if code is None else repr(labels[code])
     frame = plots.reliability_table(proba, codes, code=code, prob=share)
     worst = frame.loc[((frame["share"] - frame["confidence"]).abs() * frame["rows"]).idxmax()]
+    claimed, right = percents(worst["confidence"], worst["share"])
     says = (
         f"Reliability of the predictions of {len(codes):,} rows by {how}, in {len(frame)} bins of the probability of "
-        f"{what}. Largest part of the calibration error: probability {worst['confidence']:.2f}, true "
-        f"in {worst['share']:.2f} of {worst['rows']:,.0f} row{'s' * int(worst['rows'] != 1)}."
+        f"{what}. Largest part of the calibration error: probability {claimed}, true "
+        f"in {right} of {worst['rows']:,.0f} row{'s' * int(worst['rows'] != 1)}."
     )
     text = (
         f"How often {what} is the true class, by its probability ({name}, {how}). The intervals are binomial, "

@@ -42,8 +42,8 @@ class Settings:
         between columns. The default dependence is "auto"; with ``--columns grow``, ``--unknown`` or an ``--estimate``
         other than "predictive", it is "none".
     unknown : str, optional
-        Name of a class for all that belongs to no learned class, optionally with its probability (LABEL=P). Models with
-        ``unknown`` have no ``dependence``.
+        Name of a class for all that belongs to no learned class, optionally with its probability (LABEL=P). A model
+        with this class cannot have a ``dependence``.
 
     Notes
     -----

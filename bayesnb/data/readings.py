@@ -1003,7 +1003,7 @@ class Joined(Reading):
         return self._over(levels)
 
     def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
-        """Spell the levels ``names`` as this reading spells them."""
+        """The levels ``names`` in the spellings that this reading prefers, such as "yes" for "Y"."""
         levels, found = dict(self.levels or ()), list[Any]()
         for name in names:
             level = levels.get(folded(name), name) if isinstance(name, str) else name

@@ -1,4 +1,4 @@
-"""The likelihood of the exponents: the probability of the labels given the exponents.
+"""The likelihood of the exponents: the probability of the labels, given the powers to which terms are raised.
 
 The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
 is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
@@ -77,7 +77,7 @@ NUMBERS = 2**18
 
 
 def log_joint(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
-    """The log class probabilities up to a constant, (class, row, draw); ``v`` is from :meth:`Layout.exponents`."""
+    """The log class probabilities up to a constant, (class, row, draw); ``v``, (draw, class, term), are exponents."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     for c, joint in enumerate(found):
         np.matmul(terms[:, c], v[:, c, :n].T, out=joint)

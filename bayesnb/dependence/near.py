@@ -54,7 +54,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """A copy without rounding errors, and without the cell combinations that have weight 0."""
+        """A copy of these counts without rounding errors, and without combinations of cells that no row has."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])

@@ -74,7 +74,7 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-        """Whether exactly these ``pairs`` of columns, with these ``sizes``, are counted."""
+        """Whether these are the counted ``pairs`` of columns, and ``sizes`` the number of cells of each column."""
         width = sum(sizes[i] * sizes[j] for i, j in pairs)
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
@@ -352,10 +352,10 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """List the steps in which the cells of two columns are refined.
+    """List the steps that halve the cells of two columns in turn.
 
-    Each step (first, own, other) refines the first column if ``first`` is true, otherwise the second column. The
-    number ``own`` counts the earlier refinements of the refined column, and ``other`` those of the other column.
+    Each step (first, own, other) halves the cells of the first column if ``first`` is true, otherwise those of the
+    second. The number ``own`` counts the earlier steps of this column, and ``other`` those of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

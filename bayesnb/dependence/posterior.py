@@ -217,7 +217,7 @@ CERTAIN = 1e-5
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
     """The log likelihood at each point, (draw,), and the rows whose label is uncertain at some point.
 
-    If the uncertain rows take too much memory, return ``source`` (all rows).
+    If the rows with uncertain labels take too much memory, return ``source`` (all rows).
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):

@@ -158,7 +158,7 @@ class TermSet:
         return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Contribution of each column to the kernel and partition terms of new rows, (row, class, column)."""
+        """How much each column adds to the terms "kernel" and "partitions" of new rows, (row, class, column)."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:

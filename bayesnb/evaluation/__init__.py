@@ -53,8 +53,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if a class has
-        fewer rows than there are folds. If "loo" is used with a classifier other than BayesianNB, or with a
-        ``dependence`` that has exponents. If ``clf`` comes from ``with_class_prior``, and ``cv`` is not None.
+        fewer rows than there are folds. Also if "loo" is used with a classifier other than BayesianNB, or with a
+        ``dependence`` that has exponents; and if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

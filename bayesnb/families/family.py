@@ -239,10 +239,11 @@ class Family[P: Belief, S: Statistic](ABC):
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
-        """If log p(x | θ) is quadratic in x: its curvature, its weights (class, column), and its offset (class, term).
+        """The coefficients of log p(x | θ) if it is quadratic in x.
 
-        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset, with a curvature
-        (class, column, column). Otherwise, return ``None``.
+        These are the curvature (class, column, column), the weights (class, column), and the offset (class, term).
+        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Otherwise,
+        return ``None``.
         """
         return None
 
@@ -301,7 +302,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """Combine families of single columns into one family; ``cells`` holds (family, position of its column)."""
+        """Combine families of single columns into one family; ``cells`` lists (family, position of its column)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])

@@ -27,8 +27,7 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """A family with the likelihood of a conjugate family, whose prior is learned from all classes.
 
-    NUTS samples the parameters without a conjugate prior. All other parameters are integrated out, and then drawn
-    exactly.
+    NUTS samples only the parameters without a conjugate prior. The others are integrated out, and then drawn exactly.
     """
 
     together: bool = False

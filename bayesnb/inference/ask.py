@@ -198,8 +198,8 @@ def ask_next(
     DataFrame (column, ...)
         ``information`` is the expected decrease in the entropy of the class, in nats. Outliers and wrong families can
         make ``information`` far too large. To measure the gain of each column on the learned rows, use
-        ``column_gains(clf, X, y)``. A column that becomes several feature columns, such as a date, has one line. The
-        observed value may be a bound (``Bounded``) or may turn out to be missing (``Missing``).
+        ``column_gains(clf, X, y)``. A column that becomes several feature columns, such as a date, has one row in the
+        result. The observed value may be a bound (``Bounded``) or may turn out to be missing (``Missing``).
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above

@@ -146,7 +146,7 @@ class LogOdds:
 
     @cached_property
     def _formula(self) -> Array:
-        """Seven saddlepoint quantities per component, (quantity, component, row)."""
+        """The seven numbers of the saddlepoint formula for each component of a mixture, (number, component, row)."""
         # In order: N at the origin; the weight; h; w and its correction at -h; w and its correction at h. Between -h
         # and h the correction is interpolated linearly, because at the origin it is a difference of two infinite terms.
         level, _, variance = self._at_origins

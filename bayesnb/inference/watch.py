@@ -488,8 +488,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. With learned rows, numbers of any family are watched by their
-        ranks, even without labels in the stream.
+        Learned rows, or other rows from the same source. If they are given, columns of numbers of every family are
+        watched by their ranks, even if the stream has no labels.
     level : float
         Upper bound on the probability that any column or class ever raises a false alarm, on average over all possible
         learned rows and streams.

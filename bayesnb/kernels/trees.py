@@ -357,8 +357,9 @@ def answer(
 def log_ratios(counts: Array, base: Array, strength: float, less: float, found: Array) -> None:
     """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
 
-    ``counts`` (class, partition, node) and ``base`` (partition, node) hold the weights of the rows that stop in each
-    node. ``less`` is subtracted from the counts of a class; the result is 0 for counts below ``less``.
+    ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node, and ``base``
+    (partition, node) that of all rows. ``less`` is the weight of a row that is left out of its class; nodes with
+    smaller counts have the value 0.
     """
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)

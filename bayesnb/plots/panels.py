@@ -100,7 +100,7 @@ def panels_of(
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
     """Add a legend outside the panels, with entries (name, colour, sign).
 
-    A sign is a line style, a marker, or a hollow marker in brackets, such as "(o)".
+    A sign is a line style, a marker, or a marker in brackets, such as "(o)", which is drawn hollow.
     """
     from matplotlib.lines import Line2D
 

@@ -283,7 +283,10 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """The distribution of each node's left share under one ``strength``; uniform if a half cannot hold values."""
+        """For each node, the Beta distribution of the probability of its left half, given ``strength``.
+
+        It is uniform if one of the halves cannot hold values.
+        """
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 

@@ -51,7 +51,7 @@ class Agreement:
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
         Class probabilities from draws ("sampled"), from the closed form ("predictive"), and from the plug-ins "map" and
-        "mean". Plug-ins that do not exist are left out.
+        "mean", if these estimates exist.
     skipped : int
         Number of quantities not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence

@@ -26,7 +26,7 @@ from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import Coded, column_of
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.blocks import cuts, slices
 from bayesnb.model import Data, Posterior, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.model.stacks import Piece
@@ -413,7 +413,7 @@ class Cells:
     def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
         """Compute ``centre`` and ``others`` from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
-        for cut in slices(len(labels)):
+        for cut in cuts(len(labels), len(self.owners)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
             known = ~np.isnan(x)
             n, total = n + own.totals(known.astype(float)), total + own.totals(np.where(known, x, 0.0))
@@ -452,13 +452,15 @@ class Cells:
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
         """The covariates with one value for all classes (see :class:`Rows`)."""
-        share = np.ones((n_rows, 1))
+        share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
+        if not cells + numbers:
+            return share - (self.grid.codes(data, n_rows) < 0).sum(0)[:, None] / every
         found = self._covariates(data, n_rows)
         if (missing := np.isnan(found)).any():
             first = np.unique(self.owners, return_index=True)[1]
-            share -= missing[:, first].sum(1, keepdims=True) / (len(first) + self.others)
+            share -= missing[:, first].sum(1, keepdims=True) / every
             found = np.where(missing, 0.0, found) + self.centre * (share - ~missing)
         return np.concatenate([found[:, self.used(cells, numbers)], share], axis=1)
 

@@ -63,7 +63,9 @@ class LabelTrees:
         rows = int(bags.sum(0).max(initial=0))
         least = max(LEAST, 2.0 * float(labels.weight.sum()) * found.share * n * labels.n / MOST_CELLS)
         grown = np.full((n, 3, 2 * rows + 1), -1, np.int32)
-        table, y, weight = np.ascontiguousarray(codes.T, np.int32), labels.codes.astype(np.int64), +labels.weight
+        table, y = np.ascontiguousarray(codes.T, np.int32), labels.codes.astype(np.int64)
+        # Without weights, ``labels.weight`` is a broadcast array, for which the loops would be compiled again.
+        weight = labels.weight.copy()
         of_columns = keys.sum(1, dtype=np.uint64)
         asked = sum(len(np.unique(own[own >= 0])) > 1 for own in codes)
         settings = max(1, round(asked**TRIED)), least
@@ -178,7 +180,7 @@ class LabelTreeTerm:
         if left is None:
             own, weight, bags = np.full(n_rows, -1), np.zeros(n_rows), np.zeros((0, len(self.trees)), bool)
         else:
-            own, weight, bags = left.codes.astype(np.int64), +left.weight, self.trees.bags(codes)
+            own, weight, bags = left.codes.astype(np.int64), left.weight.copy(), self.trees.bags(codes)
             n = n - left.weight[:, None] * np.eye(left.n)[left.codes]
         asked = np.ascontiguousarray(codes.T, np.int32), self.real
         tree = self.trees.columns, self.trees.cells, self.trees.left

@@ -122,12 +122,14 @@ def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
 
 
 def warn_of_rows(
-    schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics, telling: bool
-) -> None:
+    schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
+    telling: bool,
+) -> None:  # fmt: skip
     """Warn of unseen levels, of texts without a known word, and of cells that ``reading``, the options of the fit,
     read otherwise.
 
-    If ``telling`` is true, gaps are evidence, and absent columns are warned of.
+    If ``telling`` is true, gaps are evidence, and absent columns are warned of. ``learned`` may be ``None`` if
+    ``telling`` is false and there are no options.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)

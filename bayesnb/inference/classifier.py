@@ -131,7 +131,8 @@ class Classifier(FittedModel):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(self._without_known(table), absent=self.absent)[1]
         tells = self.absent == "missing" and self.dependence is not None and self.dependence.statistics.cells.gaps_tell
-        warn_of_rows(self.schema, table, data, self.reading, self.statistics, tells)
+        learned = self.statistics if tells or self.reading else None
+        warn_of_rows(self.schema, table, data, self.reading, learned, tells)
         return data
 
     def _without_known(self, table: Table) -> Table:

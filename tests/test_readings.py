@@ -1249,3 +1249,17 @@ def test_a_family_of_numbers_does_not_guess_the_decimal_mark():
     X, y = {"fee": ["1,234", "2,345", "3,456", "7,890"] * 5}, ["a", "b"] * 10
     with pytest.raises(RefusedError, match="holds text"):
         nb.BayesianNB({"fee": nb.families.LogNormal()}).fit(X, y)
+
+
+@pytest.mark.parametrize("commas", [2, 150])
+def test_numbers_with_both_decimal_marks_are_not_advised_to_be_read_as_missing(commas):
+    y = np.arange(300) % 2
+    cells = np.round(np.random.default_rng(0).normal(12.0 + y, 2.0), 1)
+    X = pd.DataFrame({"sugar": [f"{x}".replace(".", ",") if i < commas else f"{x}" for i, x in enumerate(cells)]})
+    with pytest.warns(nb.errors.NumbersAsLevelsWarning) as said:
+        nb.BayesianNB().fit(X, y)
+    advice = "X['sugar'] = X['sugar'].replace(',', '.', regex=True)"
+    for text in (str(nb.inspect(X, y)), str(said[0].message)):
+        assert advice in text
+        assert "missing" not in text
+    assert_allclose(X["sugar"].replace(",", ".", regex=True).astype(float), cells)

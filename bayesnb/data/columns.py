@@ -286,11 +286,22 @@ def culprit(
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
     """Say that all texts except ``odd`` are numbers or dates (``what``), and how to correct ``odd``."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
+    if not number and (mark := one_mark(column, odd)):
+        said = "{what} with a point and with a comma, such as {value!r}, so all are read as levels: {mark}"
+        return Message(said, what=what, value=odd[0], mark=mark)
     return Message(
         "{what} except {shown}, so all are read as levels: {mend}, or {na}",
         what=what, shown=", ".join(map(reprlib.repr, odd[:3])), mend=f"write {number}" if number else "correct them",
         na=missing_in(column, odd[0], among_floats),
     )  # fmt: skip
+
+
+def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
+    """Advice if all texts in ``odd`` are numbers with another decimal mark than the other cells; otherwise ``None``."""
+    if not all(amounts.number_in(text) and amounts.is_float(text.replace(",", ".")) for text in odd):
+        return None
+    code = f"write X[{column!r}] = X[{column!r}].replace(',', '.', regex=True)"
+    return Spelled(code, "write all numbers with the same decimal mark")
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:

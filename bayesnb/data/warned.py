@@ -14,7 +14,7 @@ import pandas as pd
 from bayesnb.data import readings
 from bayesnb.data.amounts import is_float, unit_of, units_of
 from bayesnb.data.arrow import marks_in
-from bayesnb.data.columns import Names, all_but, missing_in
+from bayesnb.data.columns import Names, all_but, missing_in, one_mark
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -328,7 +328,9 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
                 said += "all are read as levels: {cure}"
                 cure: Any = Spelled("bayesnb.inspect(X, y) names the remedy", "inspect names the remedy")
-                if all(is_float(level) for level in levels if level not in odd):
+                if mark := one_mark(column, odd):
+                    cure = mark
+                elif all(is_float(level) for level in levels if level not in odd):
                     cure = Message("if it means missing, {na}", na=missing_in(column, odd[0]))
                 yield Message(said, column=column, k=len(levels), odd=odd[0], cure=cure), NumbersAsLevelsWarning
             elif (

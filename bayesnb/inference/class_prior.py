@@ -234,7 +234,9 @@ def estimate_class_prior(
 
 
 def _next_step(estimate: pd.Series, name: str) -> Message:
-    return Message("To predict with these class frequencies, {cure}.", cure=cure_of(estimate, name))
+    said = "Small errors of the learned model can change this estimate much: check it on rows whose classes are known. "
+    said += "To predict with these class frequencies, {cure}."
+    return Message(said, cure=cure_of(estimate, name))
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:

@@ -1263,3 +1263,10 @@ def test_numbers_with_both_decimal_marks_are_not_advised_to_be_read_as_missing(c
         assert advice in text
         assert "missing" not in text
     assert_allclose(X["sugar"].replace(",", ".", regex=True).astype(float), cells)
+
+
+def test_a_new_number_in_another_unit_is_to_be_converted_not_stripped_of_its_unit():
+    X = {"rain": [f"{k} mm" for k in np.random.default_rng(0).integers(40, 90, 60)]}
+    clf = nb.BayesianNB().fit(X, np.arange(60) % 2)
+    with pytest.warns(nb.errors.UnreadCellWarning, match=r"such as '7.2 cm', .* write the number of mm$"):
+        clf.predict_proba({"rain": ["7.2 cm", "50 mm"]})

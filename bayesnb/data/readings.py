@@ -115,6 +115,8 @@ class OfNumbers(Reading):
 
     def _written(self, text: str) -> str:
         found = amounts.measured(text)
+        if found is not None and found.unit and self.unit and found.unit != self.unit:
+            return f"the number of {self.unit}"  # 7.2 cm is not 7.2 mm.
         if found is None or found.unit not in ("", self.unit) or self.decimal in found.values:
             return amounts.number_in(text, self.decimal or ".")
         mark = "comma" if self.decimal == "," else "point"

@@ -115,8 +115,9 @@ class OfNumbers(Reading):
 
     def _written(self, text: str) -> str:
         found = amounts.measured(text)
-        if found is not None and found.unit and self.unit and found.unit != self.unit:
-            return f"the number of {self.unit}"  # 7.2 cm is not 7.2 mm.
+        other = found is not None and self.unit and found.unit not in ("", self.unit)
+        if other and not amounts.is_currency(found.unit):
+            return f"the number of {self.unit}"  # 7.2 cm is not 7.2 mm, but $ may be the mark of several currencies.
         if found is None or found.unit not in ("", self.unit) or self.decimal in found.values:
             return amounts.number_in(text, self.decimal or ".")
         mark = "comma" if self.decimal == "," else "point"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bayesnb import em
-from bayesnb.data import engines, growing, warned
+from bayesnb.data import amounts, engines, growing, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.csv_reader import MISSING
 from bayesnb.data.rows import TrainingRows, few_rows
@@ -273,6 +273,30 @@ def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any,
                 of_both.append({*marks} - ({*MISSING} if name == "na" else set()))
             if of_both[0] != of_both[1]:
                 yield f"--{name.replace('_', '-')}", column, of_both
+
+
+def read_otherwise(before: Classifier, marks: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield warnings about texts that count as missing in further rows but not in the learned rows, or the reverse.
+
+    ``marks`` holds the options ``na`` and ``keep_na`` with which the further rows are read.
+    """
+    schema = before.schema
+    levels = {name: [*map(str, known)] for each in schema.features.values() for name, known in each.values.items()}
+    levels[before.target] = [*map(str, before.classes)]
+    every = before.reading | {name: (*before.reading.get(name, ()), *own) for name, own in marks.items()}
+    for option, column, (learned, read) in unlike_marks(before, replace(before, reading=every)):
+        for mark in sorted(read - learned):
+            here, there = ("missing", "a value") if option == "--na" else ("a level", "missing")
+            if column in levels:
+                differs = mark in (levels[column] if option == "--na" else MISSING)
+            else:
+                converted = column in schema.readings and mark.lower() not in amounts.GAPS
+                differs = option == "--na" and (converted or amounts.is_float(mark))
+            if differs:
+                yield (
+                    f"column {column!r}: the model was fitted without {option} {shlex.quote(f'{column}={mark}')}, so "
+                    f"{mark} counts as {there} in its rows and as {here} in these: fit all rows with the same options"
+                )
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:

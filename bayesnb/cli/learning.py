@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +162,8 @@ def _changed(
         table = opened_for(before, data, format, label, weight, learn=verb == "with_rows")
         table.require(label, "--target")
         table.require(weight, "--weight")
-        for said in _read_otherwise(before, format):
+        marks = {name: getattr(format, name) for name in ("na", "keep_na")}
+        for said in learning.read_otherwise(before, marks):
             warn(said)
         clf = getattr(learning, verb)(parameters, before, table.tables(), label, sample_weight=weight)
         try:
@@ -185,31 +185,6 @@ def _changed(
     if clf.dependence is not None and not clf.believed.of_forests:
         say("the exponents, intervals and weights of the dependence stay as they were: to learn them too, fit all rows")
     return 0
-
-
-def _read_otherwise(before: Classifier, format: Format) -> Iterator[str]:
-    """Warnings about texts that mean missing only in further rows, or only in the rows that a model has learned."""
-    from bayesnb.data.amounts import GAPS, is_float
-    from bayesnb.data.csv_reader import MISSING
-    from bayesnb.learning import unlike_marks
-
-    schema = before.schema
-    levels = {name: [*map(str, known)] for each in schema.features.values() for name, known in each.values.items()}
-    levels[before.target] = [*map(str, before.classes)]
-    marks = {name: (*before.reading.get(name, ()), *getattr(format, name)) for name in ("na", "keep_na")}
-    for option, column, (learned, read) in unlike_marks(before, replace(before, reading=before.reading | marks)):
-        for mark in sorted(read - learned):
-            here, there = ("missing", "a value") if option == "--na" else ("a level", "missing")
-            if column in levels:
-                differs = mark in (levels[column] if option == "--na" else MISSING)
-            else:
-                converted = column in schema.readings and mark.lower() not in GAPS
-                differs = option == "--na" and (converted or is_float(mark))
-            if differs:
-                yield (
-                    f"column {column!r}: the model was fitted without {option} {shlex.quote(f'{column}={mark}')}, so "
-                    f"{mark} counts as {there} in its rows and as {here} in these: fit all rows with the same options"
-                )
 
 
 @options.command("MODELS…", output="to_model")

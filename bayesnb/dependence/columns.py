@@ -26,7 +26,7 @@ from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import Coded, column_of
 from bayesnb.families.dyadic import Dyadic
-from bayesnb.kernels.blocks import cuts, slices
+from bayesnb.kernels.blocks import cuts
 from bayesnb.model import Data, Posterior, part_of, pieces
 from bayesnb.model.order import Order
 from bayesnb.model.stacks import Piece
@@ -165,7 +165,7 @@ class Grid:
         """Count the rows in each pair of cells after ``depth`` halvings, for the column pairs in ``which``."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
-        for cut in slices(len(labels)) if which else ():
+        for cut in cuts(len(labels), len(self)) if which else ():
             own = labels[cut]
             codes = self.coarser(self.codes(part_of(data, cut), len(own)), depth)
             parts.append(PairCounts.of(np.append(codes, np.zeros_like(codes[:1]), 0), sizes, which, own))
@@ -451,7 +451,7 @@ class Cells:
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """The covariates with one value for all classes (see :class:`Rows`)."""
+        """The covariates with one value for all classes (see :class:`Rows`); the last is the share of known columns."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
@@ -474,7 +474,7 @@ class Cells:
             codes = self.grid.ranks(codes) if isinstance(found, LabelTrees) else codes
             return own.table(found.places(self.grid.real, codes), found.nodes)
 
-        counts = reduce(iadd, map(part, slices(len(labels))))
+        counts = reduce(iadd, map(part, cuts(len(labels), len(self.grid))))
         return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
 
     def same(self, other: Cells) -> bool:

@@ -129,13 +129,13 @@ class Classifier(FittedModel):
         """Encode a table from :meth:`Schema.table_of`, with warnings about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
-        data = self.schema.read(self._without_known(table), absent=self.absent)[1]
+        data = self.schema.read(self._without_dropped(table), absent=self.absent)[1]
         tells = self.absent == "missing" and self.dependence is not None and self.dependence.statistics.cells.gaps_tell
         learned = self.statistics if tells or self.reading else None
         warn_of_rows(self.schema, table, data, self.reading, learned, tells)
         return data
 
-    def _without_known(self, table: Table) -> Table:
+    def _without_dropped(self, table: Table) -> Table:
         """The table without the class column and columns that the user left out when the model was fitted."""
         if not (self.schema.named and table.named):
             return table
@@ -153,7 +153,7 @@ class Classifier(FittedModel):
         """Encode the columns, classes and weights of rows."""
         self.posterior.warn_of_chains()
         table = self.schema.through(rows.table)
-        _, data = self.schema.read(self._without_known(table), absent=absent)
+        _, data = self.schema.read(self._without_dropped(table), absent=absent)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:

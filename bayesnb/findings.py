@@ -1038,16 +1038,20 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
     # Of about 30,500 columns of 3,620 public tables, 52 have up to four such cells, and most of these are errors. Of
     # 12,700 columns, 7 have more; at least 3 of these columns hold errors.
     finite = np.sort(held[np.isfinite(held)])
+    sign = -1 if finite.max(initial=-1.0) <= 0 else 1
+    finite = np.sort(sign * finite)
     x = finite[(finite > 0) | (finite.min(initial=0.0) < 0)]
     if len(x) < FEWEST_CELLS:
         return None
     place = np.log(x) if x[0] > 0 else x
     k = int(np.diff(place).argmax()) + 1
     far, others = sorted((x[:k], x[k:]), key=len)
-    if place[k] - place[k - 1] <= 2 * max(np.ptp(place[:k]), np.ptp(place[k:])):
+    wide = place[k] - place[k - 1] > 2 * max(np.ptp(place[:k]), np.ptp(place[k:]))
+    if not wide or (x[0] < 0 and _chance_of_gap(*((x, k) if k > len(x) / 2 else (-x[::-1], len(x) - k))) > UNUSUAL):
         others, far = _without_tail(finite)
         if not len(far):
             others, far = _without_group(finite)
+    others, far = (np.sort(sign * each) for each in (others, far))
     between = f"({others[0]:g} to {others[-1]:g})"
     one_or_two = len(np.unique(far)) <= 2
     if 5 <= len(far) <= 0.2 * len(held) and not one_or_two:
@@ -1065,35 +1069,49 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
 
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
-    """Split sorted numbers into usual numbers and at most eight that are too high even for a heavy-tailed column."""
-    if x[0] >= 0:
-        # A heavy lower tail may have a counterpart.
-        middle, most = np.median(x), min(max(len(x) // 100, 4), 8)
-        far = (k for k in range(len(x) - most, len(x)) if x[k] - middle > 3 * (middle - x[0]))
-        k = next((k for k in far if _chance_of_gap(x, k) < RARE), len(x))
-        return x[:k], x[k:]
-    k, gap = len(x) - 4 + int(np.diff(x[-5:]).argmax()), 1 if len(x) >= 100 else 2
-    skewed = pd.Series(x).skew() > SKEWED >= 2 * pd.Series(x[:k]).skew()
-    return (x[:k], x[k:]) if skewed and x[k] - x[k - 1] > gap * np.ptp(x[:k]) else (x, x[:0])
+    """Split sorted numbers into usual numbers and at most eight that are too far even for a heavy tail at one end."""
+    most = min(max(len(x) // 100, 4), 8)
+    for end, at in ((x, slice(None)), (-x[::-1], slice(None, None, -1))):
+        # A heavy tail at the other end may have a counterpart.
+        middle, low = np.median(end), end[0]
+        places = (k for k in range(len(x) - most, len(x)) if end[k] - middle > 3 * (middle - low))
+        if (k := next((k for k in places if _chance_of_gap(end, k) < RARE), None)) is not None:
+            mask = (np.arange(len(x)) < k)[at]
+            return x[mask], x[~mask]
+    return x, x[:0]
 
 
 def _chance_of_gap(x: Array, k: int) -> float:
-    """The probability that a Pareto tail has a gap as large as that between the sorted numbers x[k - 1] and x[k]."""
-    # In a Pareto tail, the heaviest of usual columns, the logarithms of neighbours differ by exponential variables.
-    # Their scale is estimated (Hill 1975) from the numbers below the gap, of which at least ten are different.
-    above = np.log(x[x > x[0]] - x[0])
-    far = len(x) - k
-    below = above[:-far]
+    """The probability that a tail has a gap as large as that between the sorted numbers x[k - 1] and x[k]."""
+    # Excesses e over a threshold follow a generalized Pareto distribution (Pickands 1975) if ln(1 + c e) / c is
+    # exponential: c is negative in a tail with an end, 0 in an exponential tail, and large in a heavy tail (Hill 1975).
+    # The grid of c has likelihood weights, and the scale is integrated out. The tail holds at least ten different
+    # numbers below the gap, and the numbers above count as censored there. Rounding may end a tail, so a gap is also
+    # compared with the tail.
+    far, below = len(x) - k, x[:k]
     values = np.unique(below)
-    if len(values) <= 10:
+    m = max(int(2 * np.sqrt(k)), int((below >= values[-10:][0]).sum()))
+    if len(values) <= 10 or m >= k:
         return 1.0
-    m = max(int(2 * np.sqrt(len(below))), int((below >= values[-10]).sum()))
-    scale = (below[-m:] - below[-m - 1]).mean() if m < len(below) else np.inf
-    return float((1 + far * (above[-far] - below[-1]) / (m * scale)) ** -m)
+    excess = below[-m:] - below[-m - 1]
+    if x[k] - x[k - 1] < excess[-1]:
+        return 1.0
+    ended, heavy = np.array([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98]), np.logspace(-1, 2, 13)
+    c = np.r_[-ended / excess[-1], np.full(6, 1e-6) / excess.mean(), heavy / excess.mean()]
+    logs = np.log1p(c[:, None] * excess)
+    total = logs.sum(axis=1) + far * logs[:, -1]
+    fit = m * np.log(np.abs(c / total)) - logs.sum(axis=1)
+    with np.errstate(all="ignore"):
+        gap = np.log1p(c * (x[k] - below[-m - 1])) - logs[:, -1]
+        chance = np.nan_to_num((1 + far * gap / total) ** -m)  # 0 beyond the end.
+    return float(np.average(chance, weights=np.exp(fit - fit.max())))
 
 
-RARE = 2e-4
+RARE = 6e-4
 """Probability below which a gap is no part of a tail."""
+
+UNUSUAL = 5e-3
+"""The same for a gap of more than twice the range of all numbers of either side."""
 
 
 def _without_group(x: Array) -> tuple[Array, Array]:

@@ -94,7 +94,7 @@ class Remark:
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
     if stating any family answers the finding; the suggested command names none. ``mark`` is a text that may mean
-    missing.
+    missing. ``far`` is true of numbers far from all others.
     """
 
     column: Any
@@ -105,6 +105,7 @@ class Remark:
     cures: tuple[Cure, ...] = ()
     asks: bool = False
     mark: str = ""
+    far: bool = False
 
     @classmethod
     def of_family(
@@ -129,10 +130,10 @@ class Remark:
 
     @property
     def urgency(self) -> tuple[bool, ...]:
-        """Sorts findings: serious ones first, of these columns to leave out and rows to drop, then markers."""
+        """Sorts findings: serious ones first, of these columns to leave out, rows to drop, far numbers and markers."""
         data = self.said.data.values() if isinstance(self.said, Message) else ()
         leaves = self.drop or self.column is None or any(isinstance(v, Cure) and v.option == "drop" for v in data)
-        return not self.serious, not leaves, not (self.option or self.mark)
+        return not self.serious, not leaves, not self.far, not (self.option or self.mark)
 
     def within(self, kind: str) -> Remark:
         return self._with({cure: cure.within(kind) for cure in self.cures})
@@ -884,7 +885,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     asks, zeros = False, _zeros_apart(held)
     while (apart := _apart(held[held != 0] if zeros else held)) is not None:
         said, errors = apart
-        yield Remark(name, said, True, asks=True)
+        yield Remark(name, said, True, asks=True, far=True)
         if not len(errors):
             return
         # The other cells may need a family, which is stated once the errors are corrected.
@@ -892,6 +893,13 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         held, labels = held[right], None if labels is None else labels[right]
     found = _family(name, held, labels) if not zeros else [_of_zeros(name, held, labels)]
     yield from (replace(remark, asks=remark.asks or asks) for remark in found)
+
+
+def far_from_others(values: pd.Series) -> Message | None:
+    """A sentence about numbers far from all others; ``None`` if there are none."""
+    held = values.dropna()
+    apart = _apart(held[held != 0] if _zeros_apart(held) else held)
+    return apart and Message("Column {column!r}: {said}", column=values.name, said=apart[0])
 
 
 def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:

@@ -232,6 +232,24 @@ def test_a_family_of_the_wrong_shape_is_told_from_dependence():
     assert "another family" in str(found)
 
 
+def test_the_audit_names_one_wrong_number_before_the_dependence_of_columns():
+    rng = np.random.default_rng(3)
+    y = rng.choice(["a", "b", "c"], 900, p=[0.7, 0.2, 0.1])
+    wet = rng.normal(y == "b", 1)
+    X = pd.DataFrame({"ph": rng.normal(6, 0.5, 900).round(1), "wet": wet, "again": wet + rng.normal(0, 0.1, 900)})
+    wrong = X.copy()
+    wrong.loc[5, "ph"] = 64
+    for dependence in (None, "weighted"):
+        clf = nb.BayesianNB(dependence=dependence)
+        said = str(nb.checks.independence(clf.fit(wrong, y), wrong, y))
+        assert said.startswith("Column 'ph': 64 lies far from the other cells")
+        assert "One such number alone can make log-odds too large, so correct it first. 1 of 3 pairs" in said
+        assert str(nb.checks.independence(clf.fit(X, y), X, y)).startswith("1 of 3 pairs")
+    remarks = sorted(nb.inspect(wrong.assign(code=["?", *"uv" * 449, "w"]), y).remarks, key=lambda each: each.urgency)
+    assert remarks[0].column == "ph"
+    assert remarks[0].far
+
+
 @pytest.mark.parametrize("weighted", [False, True], ids=["once", "counted"])
 def test_the_audit_first_names_the_family_that_inspect_prefers_to_a_gaussian(weighted):
     rng = np.random.default_rng(1)

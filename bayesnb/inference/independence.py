@@ -56,6 +56,8 @@ class Independence:
     families : tuple of Cure
         For Gaussian columns, the families that :func:`bayesnb.inspect` prefers. A wrong family also makes log-odds too
         large.
+    far : tuple of Message
+        For Gaussian columns, the numbers that lie far from all others. One such number also makes log-odds too large.
     """
 
     pairs: pd.DataFrame
@@ -63,6 +65,7 @@ class Independence:
     columns: tuple[Any, ...]
     dependence: DependenceName | Exponents | None = None
     families: tuple[Cure, ...] = ()
+    far: tuple[Message, ...] = ()
 
     @property
     def threshold(self) -> float:
@@ -102,7 +105,7 @@ class Independence:
 
     @property
     def evidence(self) -> Message:
-        """The dependent pairs and the size of the log-odds, without advice."""
+        """Numbers far from all others, the dependent pairs and the size of the log-odds, without advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -128,7 +131,12 @@ class Independence:
                 )
             ends = self.exponent[["lower", "upper"]]
             odds = Message(said, whose=whose, times=shown, way=way, **ends)
-        return Message("{counted}; {odds}", counted=counted, odds=odds)
+        said, more = Message("{counted}; {odds}", counted=counted, odds=odds), len(self.far) - 1
+        if not (self.far and size > 1):
+            return said
+        others = f"; so do numbers of {more} more column{'s' * (more > 1)}" if more else ""
+        text = "{far}{more}. One such number alone can make log-odds too large, so correct it first. {said}"
+        return Message(text, far=self.far[0], more=others, said=said)
 
     @property
     def finding(self) -> Message:
@@ -245,15 +253,17 @@ def independence(
     data, labels = classifier.encoded(rows)
     classifier.require_learned(labels.weights())
     found = audited(classifier.posterior, data, labels, probability_of_interval(prob))
+    if found.advice is None and found.dependent.empty:
+        return found
+    families, far = _of_gaussians(classifier, rows)
     if classifier.dependence is not None:
-        return replace(found, dependence=classifier.dependence.spec.name)
-    told = found.advice is not None or not found.dependent.empty
-    return replace(found, families=_families(classifier, rows)) if told else found
+        return replace(found, dependence=classifier.dependence.spec.name, far=far)
+    return replace(found, families=families, far=far)
 
 
-def _families(classifier: Classifier, rows: TrainingRows) -> tuple[Cure, ...]:
-    """The families that ``inspect`` prefers for columns that the model reads as Gaussian."""
-    from bayesnb.findings import LOOKED_AT, preferred
+def _of_gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[tuple[Cure, ...], tuple[Message, ...]]:
+    """For columns that the model reads as Gaussian, the families that ``inspect`` prefers, and numbers far away."""
+    from bayesnb.findings import LOOKED_AT, far_from_others, preferred
 
     schema, weight = classifier.schema, rows.weight
     table = schema.through(rows.table)
@@ -263,8 +273,10 @@ def _families(classifier: Classifier, rows: TrainingRows) -> tuple[Cure, ...]:
     some = few_rows(table, LOOKED_AT, 0)
     some = np.repeat(some, weight[some].astype(int) if counts else weight[some] > 0)
     labels = pd.Series(rows.target.codes[some])
-    each = [preferred(pd.Series(table.column(name).reals()[some], name=name), labels) for name in names]
-    return tuple(cure for cure in each if cure is not None)
+    columns = [pd.Series(table.column(name).reals()[some], name=name) for name in names]
+    families = (preferred(column, labels) for column in columns)
+    far = (far_from_others(column) for column in sorted(columns, key=lambda column: -column.kurt()))
+    return tuple(filter(None, families)), tuple(filter(None, far))
 
 
 def audited(

@@ -23,7 +23,7 @@ from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, N
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture, PolyaTree
-from bayesnb.kernels import blocks, reading, trees
+from bayesnb.kernels import blocks, reading, sums, trees
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels
 
@@ -119,6 +119,20 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         )
     for name, value in answers[0].items():
         assert_array_equal(answers[1][name], value, err_msg=name)
+
+
+@pytest.mark.parametrize(("columns", "weighted"), [(4, False), (11, False), (20, True)])
+def test_padded_rows_and_their_zeros_give_the_bits_of_numpy(columns, weighted, monkeypatch):
+    rng = default_rng(columns)
+    X, y = rng.normal(size=(150, columns)) * (rng.random((150, columns)) < 0.7), rng.integers(0, 3, 150)
+    X[64:128] += X[64:128] == 0  # Rows without zeros are counted together.
+    weight = rng.choice([0.5, 2.0], 150) if weighted else np.ones(150)
+    forms = []
+    for compiled in (False, True):
+        monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
+        forms.append(sums.moments(X, y, weight, 3, centred=False))
+    assert_array_equal(forms[1], forms[0])
+    assert_array_equal(forms[0][0, :, 7], [weight[y == c] @ (X[y == c] != 0) for c in range(3)])
 
 
 def test_loops_over_trees_are_compiled_once_for_rows_with_weights_and_without(monkeypatch):

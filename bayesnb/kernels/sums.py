@@ -13,8 +13,11 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
 from bayesnb.kernels.two_floats import TwoFloat, rounded_once, two_product, two_sum
 
-WIDE = 16
-"""From this number on, columns are padded to a multiple of eight, which are added at once."""
+WIDE = 5, 16
+"""From this number on, columns (of rows without and with weights) are padded to a multiple of eight, added at once."""
+
+STEP = 64
+"""Number of rows after which zeros are looked for."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
@@ -173,9 +176,12 @@ def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Arr
         near = _first_values(*rows, n) if centred else None
         # Where a gap is among the first rows, the quicker loop would only find NaN.
         full = (rows[2] == 1).all() and not np.isnan(rows[0][:64]).any()
-        if full and not np.isnan(found := _moments(*rows[:2], None, near, n)).any():
-            return found
-        return _moments(*rows, near, n)
+        last = np.zeros(-(-x.shape[1] // 8) * 8)
+        if full:
+            found = _moments(*rows[:2], None, near, last if x.shape[1] >= WIDE[0] else None, n)
+            if not np.isnan(found).any():
+                return found
+        return _moments(*rows, near, last if x.shape[1] >= WIDE[1] else None, n)
 
     parts = blocks.cuts(len(x), x.shape[1], 16 * n)
     return np.stack([*(blocks.each(part, parts) if compiled else map(part, parts))])
@@ -205,52 +211,81 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 
 
 @loop
-def _moments(x: Array, codes: Array, weight: Array | None, near: Array | None, n_classes: int) -> Array:
+def _moments(
+    x: Array, codes: Array, weight: Array | None, near: Array | None, last: Array | None, n_classes: int
+) -> Array:
     """The sums of :func:`moments` for one block of rows; v is ``near`` (class, column), or 0 if ``near`` is ``None``.
 
-    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN.
+    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. ``last`` holds zeros for a
+    padded row; if it is ``None``, rows are not padded.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
-    found = np.zeros((n_classes, 8, columns if columns < WIDE else -(-columns // 8) * 8))
+    wide = columns if last is None else len(last)
+    found, cells = np.zeros((n_classes, 8, wide)), x.reshape(-1)
     if near is not None:
         for c in range(n_classes):
             for j in range(columns):
                 found[c, 2, j] = near[c, j]
-    line = np.zeros(found.shape[2])
-    for i in range(len(x)):
-        n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]
-        if weight is None:
-            n[0] += 1.0
-        for j in range(columns):
-            line[j] = x[i, j]
-        for j in range(len(line)):
-            v, w = line[j], 1.0
-            known = v == v
-            if near is None:
-                away, low = v if weight is None or known else 0.0, 0.0
+    for start in range(0, len(x), STEP):
+        stop = min(start + STEP, len(x))
+        for i in range(start, stop):
+            n, n_rest, centre, first, first_rest, second, second_rest, nonzero = found[codes[i]]
+            if weight is None:
+                n[0] += 1.0
+            # A padded row ends with cells of the next row, whose sums are dropped; only the last rows are copied.
+            if last is None:
+                row = x[i]
+            elif i * columns + wide <= len(cells):
+                row = cells[i * columns : i * columns + wide]
             else:
-                away, low = _two_sum(v if weight is None or known else centre[j], -centre[j])
-            pull, pull_low = away, low
-            if weight is not None:
-                w = weight[i] if known else 0.0
-                pull = w * away
-                pull_low = rounded_once(w, away, -pull) + w * low
-                n[j], error = _two_sum(n[j], w)
-                n_rest[j] += error
-            square = pull * away
-            rest = rounded_once(pull, away, -square)
-            if near is not None or weight is not None:
-                rest += pull * low + pull_low * away
-            first[j], error = _two_sum(first[j], pull)
-            first_rest[j] += error + pull_low
-            second[j], error = _two_sum(second[j], square)
-            second_rest[j] += error + rest
-            nonzero[j] += w if v != 0.0 else 0.0
+                for j in range(columns):
+                    last[j] = x[i, j]
+                row = last
+            for j in range(wide):
+                v, w = row[j], 1.0
+                known = v == v
+                if near is None:
+                    away, low = v if weight is None or known else 0.0, 0.0
+                else:
+                    away, low = _two_sum(v if weight is None or known else centre[j], -centre[j])
+                pull, pull_low = away, low
+                if weight is not None:
+                    w = weight[i] if known else 0.0
+                    pull = w * away
+                    pull_low = rounded_once(w, away, -pull) + w * low
+                    n[j], error = _two_sum(n[j], w)
+                    n_rest[j] += error
+                if weight is not None or last is None:
+                    nonzero[j] += w if v != 0.0 else 0.0
+                square = pull * away
+                rest = rounded_once(pull, away, -square)
+                if near is not None or weight is not None:
+                    rest += pull * low + pull_low * away
+                first[j], error = _two_sum(first[j], pull)
+                first_rest[j] += error + pull_low
+                second[j], error = _two_sum(second[j], square)
+                second_rest[j] += error + rest
+        # The cells of these rows are still in the cache; their zeros are subtracted from the number of all rows.
+        if weight is None and last is not None and _zeros(cells[start * columns : stop * columns]):
+            for i in range(start, stop):
+                nonzero = found[codes[i], 7]
+                for j in range(columns):
+                    nonzero[j] -= 1.0 if x[i, j] == 0.0 else 0.0
     if weight is None:
         for c in range(n_classes):
+            if last is not None:
+                found[c, 7] += found[c, 0, 0]
             found[c, 0] = found[c, 0, 0]
     return found[:, :, :columns]
+
+
+@loop
+def _zeros(cells: Array) -> int:
+    zeros = 0
+    for k in range(len(cells)):
+        zeros += cells[k] == 0.0
+    return zeros
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:

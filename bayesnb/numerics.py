@@ -72,6 +72,12 @@ def stirling(z: Array) -> Array:
     return remainder
 
 
+def log_share(own: Array, others: Array) -> Array:
+    """ln(own / (own + others)), which keeps its digits if ``others`` is small; both are 0 or more."""
+    with np.errstate(all="ignore"):
+        return np.where(own > others, -np.log1p(others / own), np.log(own / (own + others)))
+
+
 def log_root(a: Array, b: Array) -> Array:
     """ln Γ(b) - ln Γ(a) minus its largest terms, (b ln b - b) - (a ln a - a), without cancellation."""
     with np.errstate(all="ignore"):

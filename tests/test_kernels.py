@@ -23,7 +23,7 @@ from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, N
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture, PolyaTree
-from bayesnb.kernels import blocks, reading, sums, trees
+from bayesnb.kernels import blocks, densities, reading, sums, trees
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels
 
@@ -133,6 +133,42 @@ def test_padded_rows_and_their_zeros_give_the_bits_of_numpy(columns, weighted, m
         forms.append(sums.moments(X, y, weight, 3, centred=False))
     assert_array_equal(forms[1], forms[0])
     assert_array_equal(forms[0][0, :, 7], [weight[y == c] @ (X[y == c] != 0) for c in range(3)])
+
+
+@pytest.mark.parametrize("compiled_too", [False, True], ids=["numpy", "compiled"])
+@pytest.mark.parametrize("columns", [1, 4, 7, 601])
+def test_bits_hold_the_cells_of_their_table(columns, compiled_too, monkeypatch):
+    monkeypatch.setattr(blocks, "worthwhile", lambda *_: compiled_too)
+    rng = default_rng(columns)
+    X, y = (rng.random((300, columns)) < 0.4).astype(float), rng.integers(0, 3, 300)
+    bits, bytes_ = reading.zeros_and_ones(X), X.astype(np.uint8)
+    for key in (slice(None), slice(3, 9), 5, [7, 2], X[:, 0] == 1, (slice(None), 0), ([1, 4], [0, -1])):
+        assert_array_equal(bits[key], X[key])
+    table = rng.normal(size=(2, 3, columns))
+    assert_array_equal(densities.gather(bits, table), densities.gather(bytes_, table))
+    assert_allclose(
+        densities.gather_own(bits, table, y), densities.gather(bytes_, table)[np.arange(300), y], rtol=1e-12
+    )
+    for weight in (np.ones(300), rng.random(300)):
+        ones = [weight[y == c] @ X[y == c] for c in range(3)]
+        assert_allclose(sums.count(bits, y, weight, 3, 2)[..., 1], ones, rtol=1e-12)
+    for other in (0.5, np.nan, -1.0, np.inf):
+        assert reading.zeros_and_ones(np.vstack([X, np.full(columns, other)])) is None
+
+
+@pytest.mark.parametrize("dependence", [None, "auto"])
+def test_every_question_has_the_same_answer_for_bits(dependence, monkeypatch):
+    rng = default_rng(3)
+    y = rng.integers(0, 3, 90)
+    X, answers = (rng.random((90, 7)) < 0.2 + 0.2 * y[:, None]).astype(float), []
+    for least in (2**19, 0):
+        monkeypatch.setattr(blocks, "COMPILED_FROM", least)
+        clf = BayesianNB(dependence=dependence, random_state=0).fit(X, y)
+        tables = clf.predict_interval(X), clf.explain(X[:4]), clf.uncertainty(X)
+        numbers = [table.select_dtypes("number").to_numpy(float) for table in tables]
+        answers.append([clf.predict_proba(X), *numbers, clf.partial_fit(X[:30], y[:30]).predict_proba(X)])
+    for floats, bits in zip(*answers, strict=True):
+        assert_allclose(bits, floats, rtol=1e-9, atol=1e-12)
 
 
 def test_loops_over_trees_are_compiled_once_for_rows_with_weights_and_without(monkeypatch):

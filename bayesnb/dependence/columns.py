@@ -14,7 +14,6 @@ from operator import add, iadd
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.forests import MOST_COLUMNS as MOST_OF_FORESTS
@@ -218,7 +217,7 @@ def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
 
 
 def _stands_alone(piece: Piece, x: Any) -> bool:
-    return piece.column is not None and (isinstance(x, Coded | np.ndarray) or sparse.issparse(x))
+    return piece.column is not None and (isinstance(x, Coded) or hasattr(x, "dtype"))
 
 
 def _constant(x: Array, weight: Array) -> bool:

@@ -132,7 +132,7 @@ def tabulated(x: Column) -> Tabulated | None:
         level = np.arange(n)[:, None]
         table = replace(x, codes=np.where(level < [len(names) for names in x.levels], level, -1))
         return None if FEWER * n > len(x.codes) else Tabulated(x.codes, table)
-    if not isinstance(x, np.ndarray):
+    if not isinstance(x, np.ndarray | reading.Bits):
         return None
     if x.dtype == np.uint8:
         found = x, 1  # Bytes hold 0 and 1.

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
+from bayesnb.kernels.reading import Bits, fours
 from bayesnb.kernels.sparse_rows import lanes, products
 
 RUN = 32
@@ -253,7 +254,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
     Parameters
     ----------
-    codes : int array or CSR matrix (row, column), or None
+    codes : int array, ``Bits`` or CSR matrix (row, column), or None
         A code of -1 adds nothing. In a sparse matrix, every stored code is 1, and all other codes are 0. If ``codes``
         is ``None``, ``table`` is (..., row, class, column).
     table : array (..., value, class, column)
@@ -270,8 +271,12 @@ def gather(codes: Array | None, table: Array) -> Array:
     read, parts = blocks.contiguous, blocks.cuts(len(codes), columns * n_classes)
     if codes.dtype == np.uint8 and n_values == 2:
         # Four columns of 0 and 1 are one column of 16 values.
-        read, fours = _in_fours, np.concatenate([table, np.zeros((*table.shape[:-1], -columns % 4))], axis=-1)
-        table = sum(fours[..., np.arange(16) >> k & 1, :, k::4] for k in range(4))
+        padded = np.concatenate([table, np.zeros((*table.shape[:-1], -columns % 4))], axis=-1)
+        table = sum(padded[..., np.arange(16) >> k & 1, :, k::4] for k in range(4))
+        if isinstance(codes, Bits):
+            codes = codes.fours
+        else:
+            read = fours
     if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
         starts, wide = _side_by_side(table, codes)
         found = np.empty((len(wide), len(codes), n_classes))
@@ -284,23 +289,6 @@ def gather(codes: Array | None, table: Array) -> Array:
         own = np.concatenate([table[..., column], np.zeros((*lead, 1, n_classes))], axis=-2)
         total += own[..., codes[:, column], :]
     return total
-
-
-def _in_fours(x: Array) -> Array:
-    """Join every four columns of bytes (0 or 1) into a number from 0 to 15."""
-    cells = blocks.contiguous(np.pad(x, ((0, 0), (0, -x.shape[1] % 4))) if x.shape[1] % 4 else x).view("<u4")
-    # The product has byte k of a number in its bit 24 + k.
-    if not blocks.worthwhile(cells.size):
-        return (cells * np.uint32(0x01020408) >> 24).astype(np.uint8)
-    found = np.empty(cells.shape, np.uint8)
-    _join_fours(cells.ravel(), found.ravel())
-    return found
-
-
-@loop
-def _join_fours(cells: Array, found: Array) -> None:
-    for i in range(len(cells)):
-        found[i] = np.uint8(cells[i] * np.uint32(0x01020408) >> np.uint32(24))
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
+from bayesnb.kernels.reading import Bits, fours
 from bayesnb.kernels.two_floats import TwoFloat, rounded_once, two_product, two_sum
 
 WIDE = 5, 16
@@ -52,10 +53,10 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
         found = np.zeros((n, columns))
         if stored:
             _add_stored(x.data, x.indices, x.indptr, own, w, cut.start, found)
-        elif (block := blocks.cells(x[cut])).dtype == np.uint8 and (w == 1).all():
-            _add_bytes(block, own, found)
+        elif x.dtype in (np.uint8, np.bool_) and (w == 1).all():
+            _add_fours(x.fours[cut] if isinstance(x, Bits) else fours(blocks.cells(x[cut])), own, found)
         else:
-            _add(block, own, w, found)
+            _add(blocks.cells(x[cut]), own, w, found)
         return found
 
     return reduce(iadd, blocks.each(part, parts))
@@ -70,18 +71,21 @@ def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
 
 
 @loop
-def _add_bytes(x: Array, codes: Array, found: Array) -> None:
-    # Bytes hold 0 and 1, and a byte counts 255 of them: one step of the processor adds more bytes than floats.
-    rows, columns = x.shape
-    few = np.zeros(found.shape, np.uint8)
-    for start in range(0, rows, 255):
-        for i in range(start, min(start + 255, rows)):
+def _add_fours(x: Array, codes: Array, found: Array) -> None:
+    # A byte counts 255 bits: one step of the processor adds more bytes than floats.
+    few = np.zeros((len(found), 4, x.shape[1]), np.uint8)
+    for start in range(0, len(x), 255):
+        for i in range(start, min(start + 255, len(x))):
             row = few[codes[i]]
-            for j in range(columns):
-                row[j] += x[i, j]
+            for k in range(x.shape[1]):
+                v = x[i, k]
+                row[0, k] += v & 1
+                row[1, k] += v >> 1 & 1
+                row[2, k] += v >> 2 & 1
+                row[3, k] += v >> 3
         for c in range(len(found)):
-            for j in range(columns):
-                found[c, j] += few[c, j]
+            for j in range(found.shape[1]):
+                found[c, j] += few[c, j & 3, j >> 2]
         few[:] = 0
 
 

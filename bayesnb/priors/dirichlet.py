@@ -20,6 +20,7 @@ from bayesnb.numerics import (
     log_rising,
     log_root,
     log_root_slopes,
+    log_share,
     log_sum,
     rate_deviance,
     sums_of_others,
@@ -193,6 +194,8 @@ class SimplexPrior(Prior):
         """Log moment ln E[(L(θ) / max L)^t] of the likelihood of counts; -inf if a structural zero occurs (t > 0)."""
         added = np.asarray(t, float)[..., None] * self.counted(*d)
         more = added.sum(-1)
+        if (more == 1).all() and ((added == 0) | (added == 1)).all():
+            return log_share(*((self.concentrations * some).sum(-1) for some in (added, 1 - added)))
         each = self._rates().along(added, more[..., None])
         impossible = np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0))
         own = np.where(self.concentrations > 0, each, impossible).sum(-1)

@@ -13,6 +13,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.kernels import sums
+from bayesnb.kernels.reading import Bits
 from bayesnb.numerics import Array
 from bayesnb.wording import Message, RefusedError
 
@@ -41,7 +42,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
     Tuples of level names are concatenated, too, and shorter arrays of level counts are padded with 0.
     """
-    (one, *_) = parts
+    (one, *_) = parts = [np.asarray(part) if isinstance(part, Bits) else part for part in parts]
     if isinstance(one, np.ndarray):
         if axis == 1 and one.ndim == 3 and len(widths := {part.shape[2] for part in parts}) > 1:
             parts = [np.pad(part, [(0, 0), (0, 0), (0, max(widths) - part.shape[2])]) for part in parts]

@@ -127,19 +127,24 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
         layout = _layout(connection, name, file, format, encoding, space)
         # Stack the cells of all columns, with their column's name: one query serves a table of thousands of columns.
         cells = (
-            f"SELECT k, v, {_types_of('v')} AS t FROM (UNPIVOT ({_query(layout)}) ON COLUMNS(*) INTO NAME k VALUE v)"
+            f"SELECT k, v, CASE WHEN v IS NOT NULL THEN {_types_of('v')} END AS t "
+            f"FROM ({_query(layout)}) UNPIVOT INCLUDE NULLS (v FOR k IN (COLUMNS(*)))"
         )
-        found = connection.execute(
-            f"SELECT k, bit_and(t), histogram(trim(v)) FILTER (t & {int(Types.GAP)} > 0) FROM ({cells}) GROUP BY k"
-        ).fetchall()
-        (rows,) = connection.execute(f"SELECT count(*) FROM {_table(layout)}").fetchone()
-        if not rows:
-            raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
-    names = {f"c{k}": column for k, column in enumerate(layout.names)}
+        gap = f"CASE WHEN t & {int(Types.GAP)} > 0 THEN trim(v) END"
+        found = connection.execute(f"SELECT k, t, {gap} AS gap, count(*) FROM ({cells}) GROUP BY ALL").fetchall()
+    if not found:
+        raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
+    types: dict[str, Types] = {}
+    gaps: dict[str, dict[str, int]] = {}
     # The order of groups depends on the threads of the database.
-    found.sort(key=lambda group: int(group[0][1:]))
-    types = {names[k]: Types(held) for k, held, _ in found}
-    return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
+    for k, held, text, n in sorted(found, key=lambda group: (int(group[0][1:]), group[2] or "")):
+        column = layout.names[int(k[1:])]
+        if held is not None:
+            types[column] = Types(held) & types.get(column, ANY)
+        if text is not None:
+            gaps.setdefault(column, {})[text] = n
+    rows = sum(n for k, *_, n in found if k == "c0")
+    return replace(layout, types=types, gaps=gaps, rows=rows)
 
 
 def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False) -> list[CsvLayout]:

@@ -58,42 +58,42 @@ THEIRS = {
     ),
     **dict.fromkeys(("coef_", "intercept_"), "odds.linear_form(clf), which returns weights and intercept"),
     **dict.fromkeys(("summary", "info"), "describe(), or the command bayesnb report for a whole page"),
-    **dict.fromkeys(("plot", "plots"), "bayesnb.plots, such as plots.ledger(clf.explain(row))"),
+    **dict.fromkeys(("plot", "plots"), "nb.plots, such as nb.plots.ledger(clf.explain(row))"),
     "log_evidence": "log_evidence_, which is an attribute, or classifier_.log_evidence() for each column",
-    **dict.fromkeys(("feature_importances_", "feature_importance"), "checks.column_gains(clf, X, y)"),
+    **dict.fromkeys(("feature_importances_", "feature_importance"), "nb.checks.column_gains(clf, X, y)"),
     **dict.fromkeys(("posterior", "trace", "idata"), "posterior_, the closed form, or sample_posterior() for draws"),
-    **dict.fromkeys(("cross_validate", "evaluate"), "bayesnb.evaluate(clf, X, y, cv=5)"),
+    **dict.fromkeys(("cross_validate", "evaluate"), "nb.evaluate(clf, X, y, cv=5)"),
     "update": "partial_fit(X, y)",
-    "load": "bayesnb.load(path)",
+    "load": "nb.load(path)",
     **dict.fromkeys(("hdi", "credible_interval"), "predict_interval(X)"),
     **dict.fromkeys(("predict_probability", "predict_probabilities"), "predict_proba(X)"),
-    **dict.fromkeys(("decision_function", "logit"), "bayesnb.odds.log_odds(clf, X), for two classes"),
-    "epsilon_": "presets.sklearn(), which adds it to variances; here priors keep them positive",
-    "sample_posterior_predictive": "sample_posterior(X=X, y=y), or bayesnb.draws.sample(clf, n)",
+    **dict.fromkeys(("decision_function", "logit"), "nb.odds.log_odds(clf, X), for two classes"),
+    "epsilon_": "nb.presets.sklearn(), which adds it to variances; here priors keep them positive",
+    "sample_posterior_predictive": "sample_posterior(X=X, y=y), or nb.draws.sample(clf, n)",
 }
 """Attributes of other libraries and names that users try, and their counterparts here."""
 
 
 ELSEWHERE = {
-    "alpha": "features=Categorical(Dirichlet(1.0)), or features={column: Categorical(Dirichlet(1.0))}",
-    "laplace": "features=Categorical(Dirichlet(1.0)), or begin with presets.e1071(laplace=1)",
-    "fL": "features=Categorical(Dirichlet(1.0)), or begin with presets.klar(fL=1)",
-    "smoothing": "features=Categorical(Dirichlet(1.0)), or begin with presets.spark(smoothing=1.0)",
-    **dict.fromkeys(["modelType", "model_type"], 'presets.spark(model_type="gaussian") instead'),
+    "alpha": "features=nb.Categorical(nb.Dirichlet(1.0)), or features={column: nb.Categorical(nb.Dirichlet(1.0))}",
+    "laplace": "features=nb.Categorical(nb.Dirichlet(1.0)), or begin with nb.presets.e1071(laplace=1)",
+    "fL": "features=nb.Categorical(nb.Dirichlet(1.0)), or begin with nb.presets.klar(fL=1)",
+    "smoothing": "features=nb.Categorical(nb.Dirichlet(1.0)), or begin with nb.presets.spark(smoothing=1.0)",
+    **dict.fromkeys(["modelType", "model_type"], 'nb.presets.spark(model_type="gaussian") instead'),
     **dict.fromkeys(
         ["usekernel", "kernel", "bandwidth"], 'features={column: "polya-tree"} or {column: "binned"}, for any density'
     ),
     "handle_unknown": 'unseen="missing" or unseen="new"',
     **dict.fromkeys(["seed", "random_seed"], "random_state="),
     "prior": "class_prior= for the classes, or features={column: family(prior)}",
-    "force_alpha": "features=Categorical(Dirichlet(1.0)): its concentration is taken as it is",
+    "force_alpha": "features=nb.Categorical(nb.Dirichlet(1.0)): its concentration is taken as it is",
     "fit_prior": 'class_prior="uniform" for False; class probabilities are learned otherwise',
     "priors": "class_prior={label: probability}",
     "class_weight": "class_prior={label: probability}, or sample_weight in fit",
-    "var_smoothing": "features=Gaussian(NormalGamma(m, kappa, a, b)): a prior keeps variances positive. To have the "
-    "numbers of scikit-learn, begin with presets.sklearn(var_smoothing=1e-9)",
+    "var_smoothing": "features=nb.Gaussian(nb.NormalGamma(m, kappa, a, b)): a prior keeps variances positive. To have "
+    "the numbers of scikit-learn, begin with nb.presets.sklearn(var_smoothing=1e-9)",
     "min_categories": 'a categorical type, whose declared levels are levels, or unseen="new"',
-    "binarize": "features=Bernoulli(), for a column that holds 0 and 1",
+    "binarize": "features=nb.Bernoulli(), for a column that holds 0 and 1",
     "categorical_features": 'features={column: "categorical"}',
 }
 """Parameters of other implementations of naive Bayes, and their equivalents here."""

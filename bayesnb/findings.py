@@ -333,7 +333,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
     >>> print(found)
     id: counts the rows (leave it out)
     fee: numbers in €
-    sex: levels in several spellings, 'F' for 'f': features={'sex': Joined()}
+    sex: levels in several spellings, 'F' for 'f': features={'sex': nb.Joined()}
     >>> clf = nb.BayesianNB(found.features).fit(found.mended(X), y)
     """
     table = Table.of(X)
@@ -839,7 +839,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
         said = "{k:,} different numbers around {mean:.2g} in {n:,} rows: a weight of the row? If so, "
         said += "" if relative else "{leave}, or "
-        said += "{use}; rescale weights of a survey before, by bayesnb.model.reliability_weights"
+        said += "{use}; rescale weights of a survey before, by nb.model.reliability_weights"
         message = Message(said, k=k, mean=held.mean(), n=n, leave=Cure("drop", column=name), use=use)
         yield Remark(name, message, drop=relative, asks=True)
     elif n >= 100 and whole and warned.named_as_key(name) and 2 * k > n:
@@ -1015,7 +1015,7 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         yield Remark.of_family(name, "LogNormal", "skewed and all positive, and predicts better as log-normal: {cure}")
     elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
         said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
-        spelled = Spelled(f"families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
+        spelled = Spelled(f"nb.families.Rounded(unit={unit:.9g})", f"rounded:{unit:.9g}")
         yield Remark.of_family(name, spelled, said, unit=f"{unit:.9g}")
 
 
@@ -1258,7 +1258,7 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         said = "{k:,} columns hold whole numbers from 0 to {high:g}, {share} of them 0: if a row counts words, {cure}"
         command = "--feature counts=multinomial:COL,COL… with all these columns"
         said = Message(said, k=x.shape[1], high=cells.max(), share=_percent((cells == 0).mean()),
-                       cure=Spelled("features=Multinomial()", command))  # fmt: skip
+                       cure=Spelled("features=nb.Multinomial()", command))  # fmt: skip
         yield Remark(min(x.columns, key=str), said, asks=True)
 
 
@@ -1386,7 +1386,8 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
         said = f"the class {_short(slip)} ({counts[slip]:,}) looks like {_short(label)} ({counts[label]:,})"
         yield Remark(labels.name, Message("{said}: correct it in {y}", said=said, y=warned.IN_CLASS), True)
     for mark in [label for label in counts if label.strip().lower() in BLANK_OR_MARK]:
-        na = Spelled("write None there", f"--na {shlex.quote(f'{labels.name}={mark}')}")
+        given = shlex.quote(f"{labels.name}={mark}")
+        na = Spelled("write None there", f"--na {given}; if it is a class, --keep-na {given}, which ends this question")
         said = Message("the class {mark!r} ({n:,}): if it means missing, {na}", mark=mark, n=counts[mark], na=na)
         yield Remark(labels.name, said, True, mark=mark)
     k, n = labels.nunique(), len(labels)

@@ -89,7 +89,7 @@ def _of_rows(
     if settings.unlabelled is None and len(rows.target.classes):
         warn(
             f"y is missing in {int((~rows.target.labelled).sum()):,} of {len(rows.target):,} rows, which are learned "
-            "by EM: drop them if they should not count, or set unlabelled=Unlabelled() if they should",
+            "by EM: drop them if they should not count, or set unlabelled=nb.Unlabelled() if they should",
             warned.UnlabelledRowsWarning,
         )
     learned, em_result = _by_em(settings, rows)
@@ -121,7 +121,7 @@ def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any)
     spec = dependent.named(settings.dependence)
     summary, rows = engines.summary_and_sample(settings, X, y, sample_weight, spec.rows, spec.random_seed)
     if rows is None:
-        raise ValueError(f"none of {spec.rows} rows that were drawn has a class; draw more, with Exponents(rows=...)")
+        raise ValueError(f"none of {spec.rows} drawn rows has a class; draw more, with nb.Exponents(rows=...)")
     return Learned.of(settings, None, summary), rows
 
 

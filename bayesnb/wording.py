@@ -44,10 +44,10 @@ def quoted(word: str) -> str:
 
 
 def in_python(family: str) -> str:
-    """The text after ``bayesnb.`` that names a family in Python, such as ``Poisson`` or ``families.Hurdle``."""
+    """A family after ``import bayesnb as nb``, such as ``nb.Poisson`` or ``nb.families.Hurdle``."""
     import bayesnb
 
-    return family if family in bayesnb.__all__ else f"families.{family}"
+    return f"nb.{family}" if family in bayesnb.__all__ else f"nb.families.{family}"
 
 
 AT_ONCE = frozenset({"absent"})
@@ -150,7 +150,7 @@ class Message(str):
     >>> cure = Cure("family", "Gaussian")
     >>> said = Message("column {column!r} holds {value}; use {cure}", column="{a}", value=-1, cure=cure)
     >>> print(said)
-    column '{a}' holds -1; use Gaussian()
+    column '{a}' holds -1; use nb.Gaussian()
     """
 
     # As a text, a message in the ``attrs`` of a table is written to Parquet and JSON like any other text.
@@ -381,15 +381,15 @@ def nearest(name: Any, names: Iterable[Any]) -> str | None:
 
 
 THEIRS = {
-    "GaussianNB": 'BayesianNB("gaussian"), or presets.sklearn() for the numbers of scikit-learn',
+    "GaussianNB": 'nb.BayesianNB("gaussian"), or nb.presets.sklearn() for the numbers of scikit-learn',
     **dict.fromkeys(
         ("BernoulliNB", "CategoricalNB", "MultinomialNB"),
-        "BayesianNB(), which chooses families by column, or presets.sklearn() for the numbers of scikit-learn",
+        "nb.BayesianNB(), which chooses families by column, or nb.presets.sklearn() for the numbers of scikit-learn",
     ),
-    "ComplementNB": "BayesianNB(); complements of classes have no generative model",
-    **dict.fromkeys(("NaiveBayes", "NB", "naive_bayes", "Classifier", "fit"), "BayesianNB().fit(X, y)"),
-    "predict": "BayesianNB().fit(X, y).predict(rows)",
-    "save": "BayesianNB().fit(X, y).save(path)",
+    "ComplementNB": "nb.BayesianNB(); complements of classes have no generative model",
+    **dict.fromkeys(("NaiveBayes", "NB", "naive_bayes", "Classifier", "fit"), "nb.BayesianNB().fit(X, y)"),
+    "predict": "nb.BayesianNB().fit(X, y).predict(rows)",
+    "save": "nb.BayesianNB().fit(X, y).save(path)",
 }
 """Names of other libraries and names that users try, and their counterparts in this package."""
 

@@ -170,11 +170,15 @@ def test_invalid_weights_are_refused(weight, words):
     refused((X, Y), words, sample_weight=weight)
 
 
-COUNT, BIT = ("row 2", "needs a count", "use Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
+COUNT, BIT = ("row 2", "needs a count", "use nb.Gaussian()"), ("row 2", "0 or 1", "Categorical()", "Gaussian()")
 INFINITE = ("column 'v'", "infinite", "row 2", "missing value (NaN)")
-TEXT = ("column 'v'", "text", "'x'", "numbers are needed", "features={'v': Categorical()}")
+TEXT = ("column 'v'", "text", "'x'", "numbers are needed", "features={'v': nb.Categorical()}")
 HOURS = pd.DataFrame({"v": [1, 2, 3, 4], "hours": [1.0, 2.0, 3.0, 4.0]})
-TRUTH = ("column 'v' holds both numbers and True or False", "give all cells one type", "features={'v': Categorical()}")
+TRUTH = (
+    "column 'v' holds both numbers and True or False",
+    "give all cells one type",
+    "features={'v': nb.Categorical()}",
+)
 CELLS: dict[str, tuple[Any, Any, tuple]] = {
     "True among numbers": (Gaussian(), one(7, 7, True, 8), ("True in row 2", *TRUTH)),
     "a number among truths": (Gaussian(), one(True, False, 7.5, True), ("7.5 in row 2", *TRUTH)),

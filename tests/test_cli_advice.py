@@ -1,5 +1,6 @@
 """The advice of the command line: who copies what it prints gets the model that it advises."""
 
+import ast
 import json
 import re
 import shlex
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, checks, cli, datasets, families, load, wording
+import bayesnb as nb
+from bayesnb import BayesianNB, checks, cli, datasets, load, wording
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
-from bayesnb.data.specifications import families_by_name
+from bayesnb.data.specifications import parsed
 from bayesnb.findings import examine
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, Message, written
@@ -197,16 +199,17 @@ def test_an_error_names_the_option_that_cures_it(run):
     [
         (Cure("dependence", "pairwise"), 'dependence="pairwise"', "--dependence pairwise"),
         (Cure("dependence"), "dependence=None", "--dependence none"),
-        (Cure("family", "PolyaTree"), "families.PolyaTree()", "polya-tree"),
-        (Cure("family", "Gaussian", "a"), "Gaussian()", "--feature a=gaussian"),
-        (Cure("features", "Poisson", "my id"), "features={'my id': Poisson()}", "--feature 'my id'=poisson"),
+        (Cure("family", "PolyaTree"), "nb.families.PolyaTree()", "polya-tree"),
+        (Cure("family", "Gaussian", "a"), "nb.Gaussian()", "--feature a=gaussian"),
+        (Cure("features", "Poisson", "my id"), "features={'my id': nb.Poisson()}", "--feature 'my id'=poisson"),
         (Cure("features", column="a"), "features={'a': ...}", "--feature a=FAMILY"),
-        (Cure("features", ("Hurdle", "LogNormal"), "a"), "features={'a': families.Hurdle(families.LogNormal())}",
+        (Cure("features", ("Hurdle", "LogNormal"), "a"), "features={'a': nb.families.Hurdle(nb.families.LogNormal())}",
          "--feature a=hurdle:log-normal"),
-        (Cure("features", ("Missing", "Binned", (1, 2.5)), "a"), "features={'a': Missing(Binned(edges=[1, 2.5]))}",
+        (Cure("features", ("Missing", "Binned", (1, 2.5)), "a"),
+         "features={'a': nb.Missing(nb.Binned(edges=[1, 2.5]))}",
          "--feature a=missing:binned:1,2.5"),
         (Cure("features", ("Ordinal", ("low", "so so")), "a"),
-         "features={'a': families.Ordinal(order=['low', 'so so'])}",
+         "features={'a': nb.families.Ordinal(order=['low', 'so so'])}",
          "--feature 'a=ordinal:low,so so'"),
         (Cure("drop", column="my id"), "leave it out", "leave it out with --drop 'my id'"),
     ],
@@ -217,8 +220,7 @@ def test_a_cure_is_spelled_in_python_and_as_options(cure, python, options):
     assert written(said, "command") == f"column 'Total() dependence=None {{x}}': {options}"
     if cure.option == "features" and cure.value is not None:
         # Both spellings are the same specification.
-        known = {kind.__name__: kind for kind in families_by_name().values()}
-        given = eval(f"dict({python})", {"dict": dict, "families": families}, known)["features"]
+        given = eval(f"dict({python})", {"nb": nb})["features"]
         assert same(given, Settings(feature=tuple(shlex.split(options)[1:])).features())
 
 
@@ -263,8 +265,8 @@ def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
     advised = "--feature recommend=ordinal:0,1,2,3,4,5,6,7,8,9,10"
     assert {str(remark.said): remark.families for remark in examine(table, "y", 600)} == {
         "whole numbers from 0 to 10, which predict best as ordered answers: "
-        "features={'recommend': families.Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}. Any other number in new "
-        "rows counts as missing, so add numbers that may still come; MAP does not exist then": (
+        "features={'recommend': nb.families.Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}. Any other number in "
+        "new rows counts as missing, so add numbers that may still come; MAP does not exist then": (
             advised.partition("=")[2],
         )
     }
@@ -472,3 +474,41 @@ def test_a_leak_is_named_by_each_command_that_fits_and_first_on_the_page(run):
     assert first.lower().startswith(f"- {said}")
     # A stated family answers the question.
     assert "column 'late'" not in run("compare", *given, "--feature", "late=categorical")[2]
+
+
+def test_every_family_that_inspect_proposes_can_be_pasted_after_import_bayesnb_as_nb():
+    rng, n = np.random.default_rng(0), 400
+    y = rng.choice(["a", "b"], n)
+    X = pd.DataFrame({
+        "visits": rng.poisson(np.where(y == "a", 3, 8)), "spend": rng.lognormal(0, 1.2, n),
+        "score": rng.integers(0, 9, n), "paid": np.where(rng.random(n) < 0.4, 0, rng.lognormal(3, 1, n)),
+        "part": (rng.normal(2, 0.2, n)).round(1),
+        "fee": [f"{k % 37 + 3},50 €" for k in range(n)], "crp": [("<5", str(k % 90 + 5))[k % 3 > 0] for k in range(n)],
+        "sex": rng.choice(["f", "F", "m", "female"], n), "agree": rng.choice(["agree", "disagree", "neutral"], n),
+        "due": rng.choice(["03/04/2025", "05/06/2025", "07/08/2025"], n), "fruit": rng.choice(["x;y", "y", "x"], n),
+        "note": [" ".join(rng.choice(["late", "early", "call", "pay", "not", "ok", "again"], 6)) for _ in range(n)],
+        "size": rng.choice(["1.234 €", "5.678 €", "9.876 €"], n),
+    })  # fmt: skip
+    remarks = nb.inspect(X, y).remarks
+    cures = [cure for remark in remarks for cure in remark.cures]
+    assert len({cure.word.partition(":")[0] for cure in cures}) >= 7
+    for cure in cures:
+        pasted = eval(f"dict({cure.written()})", {"nb": nb})["features"]
+        assert same(pasted, {cure.column: parsed(cure.word)}), cure
+
+
+def test_families_in_the_advice_of_messages_are_written_after_nb():
+    bare = re.compile(r"(features|unlabelled)=(\{[\w'\"!{}]+: )?(families\.)?[A-Z]\w+\(|(?<![\w.])families\.[A-Z]\w+\(")
+    for path in sorted(Path(nb.__file__).parent.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        own = [node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+        docs = {id(node.value) for node in own}
+        texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in docs]
+        assert not [text for text in texts if isinstance(text, str) and bare.search(text)], path
+
+
+def test_the_option_that_keeps_a_class_named_like_a_marker_ends_the_question(run):
+    pd.DataFrame({"x": np.arange(60) % 7, "harm": np.resize(["none", "some"], 60)}).to_csv("t.csv", index=False)
+    _, out, _ = run("inspect", "t.csv", "--target", "harm")
+    assert "--na harm=none; if it is a class, --keep-na harm=none, which ends this question" in " ".join(out.split())
+    assert "class 'none'" not in run("inspect", "t.csv", "--target", "harm", "--keep-na", "harm=none")[1]

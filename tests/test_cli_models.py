@@ -857,3 +857,10 @@ def test_the_regret_after_more_rows_does_not_contradict_a_held_out_row_of_probab
     assert "mle and map gave the class of a held-out row probability 0, so the regret has no bound" in said
     assert "map now" not in said
     assert "map already now" not in said
+
+
+def test_an_update_with_the_learned_rows_says_that_they_count_twice(capsys, tennis, tmp_path):
+    assert "counts twice now" in run(capsys, "update", tennis, "play-tennis", "-o", tmp_path / "two.bayesnb")[2]
+    X, y = datasets.play_tennis()
+    X.assign(play=y)[1:].to_csv(tmp_path / "less.csv", index=False)
+    assert "twice" not in run(capsys, "update", tennis, tmp_path / "less.csv", "-o", tmp_path / "more.bayesnb")[2]

@@ -283,7 +283,7 @@ def test_the_interval_of_the_class_prior_warns_of_few_learned_rows_and_names_the
     found = nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200)
     assert "treats the learned p(row | class) as known" in str(found.attrs["note"])
     assert ("has only" in str(found.attrs["note"])) == few
-    assert str(found.attrs["says"]).endswith('use deploy.with_class_prior(model, estimate["probability"]).')
+    assert str(found.attrs["says"]).endswith('use nb.deploy.with_class_prior(model, estimate["probability"]).')
     path, model = tmp_path / "t.csv", tmp_path / "m.bayesnb"
     table.to_csv(path, index=False)
     fit = ("fit", path, "--target", "y", "--dependence", "none", "-o", model)

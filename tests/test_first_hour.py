@@ -415,7 +415,7 @@ def test_a_warning_about_numbers_read_as_levels_names_the_remedy_or_a_finding_of
         BayesianNB().fit(X, y)
     message, found = str(said[0].message), inspect(X, y)
     assert ("to_numeric" in message) == (mark == "." and word is not None)
-    assert (f"features={{'size': Number(decimal=\"{mark}\")}}" in message) == (word is None)
+    assert (f"features={{'size': nb.Number(decimal=\"{mark}\")}}" in message) == (word is None)
     assert ("'abc'" in message) == (word is not None)
     assert [remark.column for remark in found.remarks] == ["size"]
     assert BayesianNB(found.features).fit(found.mended(X), y).describe()["family"].tolist() == ["Gaussian"]
@@ -629,7 +629,7 @@ def test_the_number_of_further_levels_in_several_spellings_is_a_number_of_levels
     X, y = table.drop(columns="outcome"), table["outcome"]
     X["town"] = np.resize(["Ulm", "Ulm", "ULM", "ulm ", "Jena", "Jena", "jena", "Fulda", "fulda", "Kassel", "KASSEL",
                            "Fürth", "fürth"], len(X))  # fmt: skip
-    assert ", and of 2 more levels: features={'town': Joined()}" in str(inspect(X, y))
+    assert ", and of 2 more levels: features={'town': nb.Joined()}" in str(inspect(X, y))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e4])

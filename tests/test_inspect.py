@@ -282,7 +282,7 @@ def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_sta
     assert len(found.table) == 8
     assert set(found.features) == {f"Q{k}" for k in range(7)}
     first, last = str(found).splitlines()
-    assert first.startswith("Q0, Q1, Q2, Q3 and 3 more: ordered answers: features={'Q0': families.Ordinal(")
+    assert first.startswith("Q0, Q1, Q2, Q3 and 3 more: ordered answers: features={'Q0': nb.families.Ordinal(")
     assert first.endswith("; in the same way for the other columns")
     assert last.startswith("one: ")
     X.to_csv(tmp_path / "t.csv", index=False)
@@ -310,7 +310,8 @@ def test_numbers_of_no_numeric_type_that_may_be_steps_of_a_scale_are_told_a_fami
     frame = pd.DataFrame({"stars": stars, "y": np.resize(["a", "b", "a"], 210)})
     (remark,) = nb.inspect(frame, "y").remarks
     assert (
-        str(remark.said) == "levels from 1 to 5. If they are steps of a scale: features={'stars': families.Ordinal()}"
+        str(remark.said)
+        == "levels from 1 to 5. If they are steps of a scale: features={'stars': nb.families.Ordinal()}"
     )
     clf = nb.BayesianNB({"stars": nb.families.Ordinal()}).fit(frame[["stars"]], frame["y"])
     assert clf.classifier_.schema.features["stars"].levels == ((1, 2, 3, 4, 5),)
@@ -661,7 +662,7 @@ def test_a_weight_of_the_rows_is_no_predictor_of_the_recommended_command(tmp_pat
     X = pd.DataFrame({name: (mean * rng.lognormal(0, 0.5, 600)).round(3), "age": rng.normal(50, 9, 600).round(1)})
     y = rng.choice(["a", "b"], 600)
     found = nb.inspect(X, y)
-    assert "sample_weight; rescale weights of a survey before, by bayesnb.model.reliability_weights" in str(found)
+    assert "sample_weight; rescale weights of a survey before, by nb.model.reliability_weights" in str(found)
     said = "leave it out, or pass it as sample_weight"
     assert found.drop == ([name] if mean == 1 else [])
     assert (name not in found.mended(X)) == (mean == 1) == (said not in str(found))
@@ -1000,7 +1001,7 @@ def test_a_hurdle_for_whole_numbers_is_said_to_have_other_draws():
     amounts = np.where(rng.random(600) < np.repeat([0.7, 0.2], 300), 0.0, each)
     for cells, end in (
         (np.round(amounts), "Rows sampled from the model then hold fractions in this column: round them"),
-        (amounts, "families.Hurdle()}"),
+        (amounts, "nb.families.Hurdle()}"),
     ):
         (said, *_) = nb.inspect(pd.DataFrame({"ecoli": cells}), y).table["finding"]
         assert "are 0, the others positive" in said
@@ -1106,7 +1107,9 @@ def test_zeros_far_below_all_other_numbers_are_asked_about_however_few_they_are(
     # Nothing is as far from the others as 0 degrees, which are read as missing; a pulse of 0 remains a question.
     gone = found.mended(X).isna().sum()
     assert (gone["celsius"], gone["pulse"]) == (zeros, 0)
-    assert ("if it is an amount, features={'pulse': families.Hurdle()}" in said["pulse"]) == ("pulse" in found.features)
+    assert ("if it is an amount, features={'pulse': nb.families.Hurdle()}" in said["pulse"]) == (
+        "pulse" in found.features
+    )
     p = nb.BayesianNB(found.features).fit(found.mended(X), y).predict_proba(X[2 * zeros :])
     right = nb.BayesianNB().fit(X[2 * zeros :], y[2 * zeros :]).predict_proba(X[2 * zeros :])
     assert np.abs(p - right).max() < 0.15

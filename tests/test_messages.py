@@ -160,7 +160,7 @@ def test_all_warnings_are_given_in_one_place_that_knows_where_the_package_ends()
 
 HALF = {("a", "\ud800"): [1.0, 2.0], ("b", "c"): [3.0, 4.0]}
 ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "alpha": (lambda: BayesianNB(alpha=1.0), TypeError, r"no parameter 'alpha'; .*features=Categorical\(Dirichlet"),
+    "alpha": (lambda: BayesianNB(alpha=1.0), TypeError, r"no parameter 'alpha'; .*features=nb.Categorical\(nb.Dirichlet"),
     "priors": (lambda: BayesianNB(priors=[0.5, 0.5]), TypeError, "class_prior={label: probability}"),
     "var_smoothing": (lambda: BayesianNB(var_smoothing=1e-9), TypeError, "'var_smoothing'; .*NormalGamma"),
     "a slip in a parameter": (lambda: BayesianNB(estimat="map"), TypeError, "write estimate="),
@@ -170,7 +170,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a family at the top": (lambda: nb.Exponential, AttributeError, r"it is bayesnb\.families\.Exponential"),
     "a module, nearly": (lambda: nb.plot, AttributeError, "did you mean 'plots'"),
     "summary": (lambda: CLF.summary(), AttributeError, r"use describe\(\)"),
-    "plot of a model": (lambda: CLF.plot(), AttributeError, "use bayesnb.plots"),
+    "plot of a model": (lambda: CLF.plot(), AttributeError, "use nb.plots"),
     "evidence as a method": (lambda: CLF.log_evidence(), AttributeError, "use log_evidence_, which is an attribute"),
     "feature_log_prob_": (lambda: CLF.feature_log_prob_, AttributeError, r"use tables\(\)\[column\]"),
     "class_log_prior_": (lambda: CLF.class_log_prior_, AttributeError, r'use tables\(\)\["\(class\)"\]'),
@@ -203,10 +203,10 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: nb.deploy.with_class_prior(CLF, "uniform").save("m.bayesnb"), AttributeError,
         r"Classifier has no 'save', .*call clf\.save\(\.\.\.\) on the BayesianNB",
     ),
-    "a class of scikit-learn": (lambda: nb.GaussianNB, AttributeError, r'use BayesianNB\("gaussian"\)'),
+    "a class of scikit-learn": (lambda: nb.GaussianNB, AttributeError, r'use nb.BayesianNB\("gaussian"\)'),
     "text as counts": (
         lambda: BayesianNB({"t": nb.Multinomial()}).fit({"t": ["it is good", "very bad indeed"]}, [0, 1]), ValueError,
-        r"features=\{'t': Text\(\)\}",
+        r"features=\{'t': nb\.Text\(\)\}",
     ),
     "a parameter of a prior": (
         lambda: nb.Gamma(shape=1, rate=2), TypeError, r"no parameter 'shape'; its parameters are \['alpha', 'beta'",
@@ -220,7 +220,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: CLF.decide(X, {"p": {"go": 0, "stay": 2}, "q": {"go": 5, "stay": 0}}), TypeError,
         r"write pd\.DataFrame\(costs\)\.T",
     ),
-    "laplace of e1071": (lambda: BayesianNB(laplace=1), TypeError, r"begin with presets.e1071\(laplace=1\)"),
+    "laplace of e1071": (lambda: BayesianNB(laplace=1), TypeError, r"begin with nb.presets.e1071\(laplace=1\)"),
     "a slip in the family of all": (
         lambda: BayesianNB("categorial").fit(X, Y), ValueError, r"did you mean 'categorical'\? The families are ",
     ),
@@ -245,7 +245,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "one row as a dict": (
         lambda: CLF.predict_proba(X.iloc[0].to_dict()), ValueError,
-        r"column 'a' is 1.0: .*\{column: \[value\]\}, or ask deploy.compile\(clf\)",
+        r"column 'a' is 1.0: .*\{column: \[value\]\}, or ask nb.deploy.compile\(clf\)",
     ),
 }  # fmt: skip
 

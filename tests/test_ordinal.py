@@ -165,7 +165,7 @@ def test_models_with_different_levels_name_a_level_and_the_remedy():
         with pytest.raises(RefusedError, match=words) as refused:
             one.merge(other)
         assert refused.value.column == "visits"
-        assert str(refused.value).endswith("as features={'visits': families.Ordinal(order=[LOWEST, ..., HIGHEST])}")
+        assert str(refused.value).endswith("as features={'visits': nb.families.Ordinal(order=[LOWEST, ..., HIGHEST])}")
 
 
 @pytest.mark.parametrize(

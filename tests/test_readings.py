@@ -514,7 +514,7 @@ def test_another_spelling_of_an_ordered_level_is_refused_with_the_way_to_join_it
     table = answers()
     with pytest.raises(RefusedError, match="another spelling of an ordered level: use") as refused:
         BayesianNB({"meat": families.Ordinal(order=OFTEN)}).fit(table[["meat"]], table["y"])
-    assert f"features={{'meat': Joined(order={OFTEN})}}" in str(refused.value)
+    assert f"features={{'meat': nb.Joined(order={OFTEN})}}" in str(refused.value)
 
 
 # Numbers and bounds

@@ -28,7 +28,7 @@ from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, data
 from bayesnb.inference import label_noise, questions
 from bayesnb.report import report, write, writer
 from bayesnb.report.parts import Picture, with_interval
-from bayesnb.report.questions import ledger, shortened
+from bayesnb.report.questions import answer, ledger, shortened
 from bayesnb.report.scores import calibration
 
 pytestmark = pytest.mark.usefixtures("few_drawn_labels")
@@ -561,8 +561,9 @@ def test_with_a_dependence_the_interval_of_the_probability_is_not_said_to_be_giv
     said = " ".join(out.split())
     assert "conditions on the row" not in said
     assert "The probability averages over the parameters" in said
-    assert ". That of the probability conditions on the row." in " ".join(
-        explained(capsys, "heights", "--row", "0")[1].split()
+    assert (
+        ". That of the probability conditions on the row, so it can be much narrower than those of log-odds."
+        in " ".join(explained(capsys, "heights", "--row", "0")[1].split())
     )
 
 
@@ -798,3 +799,17 @@ def test_no_page_or_screen_shows_an_internal_object():
 def test_the_ends_of_an_interval_that_differ_are_shown_to_differ():
     assert with_interval(0.0019, 0.00165, 0.0022) == "0.00190 (0.00165–0.00220)"
     assert with_interval(0.25, 0.2, 0.3) == "0.250 (0.200–0.300)"
+
+
+def test_a_probability_that_is_nearly_0_or_1_is_not_rounded_to_it():
+    ends = pd.DataFrame([[0.99999, 0.999997, 1.0, 0.0, 3e-6, 1e-5]])
+    ends.columns = pd.MultiIndex.from_product([["a", "b"], ["lower", "median", "upper"]])
+    said = answer(np.array([0.999997, 3e-6]), ends, np.array(["a", "b"]), "a", 0.89)
+    assert said == "a: probability above 0.9999 (89% interval: above 0.9999)."
+    said = answer(np.array([0.999997, 3e-6]), ends, np.array(["a", "b"]), "b", 0.89)
+    assert said.startswith(
+        "b: probability below 0.0001 (89% interval: below 0.0001). The most probable class is a (above"
+    )
+    ends.iloc[0] = [0.2, 0.5, 0.99962, 0.00038, 0.5, 0.8]
+    said = answer(np.array([0.5005, 0.4995]), ends, np.array(["a", "b"]), None, 0.89)
+    assert said == "a: probability 0.500 (89% interval: 0.200 to 0.9996)."

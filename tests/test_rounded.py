@@ -181,7 +181,7 @@ def test_inspect_proposes_it_where_it_predicts_better_and_the_proposal_can_be_fi
     part = np.round(np.floor(rng.normal(5.05, np.repeat([0.02, 0.07], 150)) / 0.1) * 0.1, 1)
     table = pd.DataFrame({"part": part, "length": rng.normal(50, 9, 300).round(1), "kind": y})
     remarks = {remark.column: str(remark.said) for remark in nb.inspect(table, "kind").remarks}
-    assert "features={'part': families.Rounded(unit=0.1)}" in remarks["part"]
+    assert "features={'part': nb.families.Rounded(unit=0.1)}" in remarks["part"]
     assert "length" not in remarks
     assert parsed("rounded:0.1").unit == 0.1
     with pytest.raises(ValueError, match="rounded:UNIT"):

@@ -408,3 +408,7 @@ def test_the_command_without_sqlglot_names_what_to_install(tmp_path, capsys, mon
     said = " ".join(capsys.readouterr().err.split())
     assert "pip install 'bayesnb[sql]'" in said
     assert "Usage" not in said
+    # An installation does not help a model that cannot be written.
+    dated = BayesianNB().fit({"day": ["2024-01-02", "2024-03-04", "2024-05-06"]}, ["a", "b", "b"])
+    with pytest.raises(ValueError, match="written as SQL"):
+        nb.deploy.to_sql(dated, "sqlite")

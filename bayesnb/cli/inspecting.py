@@ -137,7 +137,8 @@ def _model(path: str, everything: bool, layout: str) -> int:
         "information: the nats of uncertainty about the class"
         + f" ({entropy:.3f} in all)" * (entropy == entropy)
         + " that the column removes by itself, as the model expects; a missing cell removes none. A few wrong cells or "
-        f"a wrong family make it far too large: bayesnb ask column-gains {shlex.quote(path)} TABLE measures it on rows."
+        f"a wrong family make it far too large: bayesnb ask column-gains {shlex.quote(path)} LEARNED measures it "
+        "on LEARNED, exactly the learned rows."
         + " A bag of words comes last: its words count as independent, so its number is often far too high."
         * bool(bags),
         *([] if everything else [f"--all also shows {more}priors and settings."]),

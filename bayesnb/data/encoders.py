@@ -380,7 +380,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 
 def ordinal(column: Any) -> Cure:
     """Advice to name all levels of a column in order."""
-    spelled = Spelled("families.Ordinal(order=[LOWEST, ..., HIGHEST])", "ordinal:LOWEST,...,HIGHEST")
+    spelled = Spelled("nb.families.Ordinal(order=[LOWEST, ..., HIGHEST])", "ordinal:LOWEST,...,HIGHEST")
     return Cure("features", spelled, column)
 
 

@@ -212,7 +212,7 @@ def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Featur
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
-            "Text(vocabulary=[...])"
+            "nb.Text(vocabulary=[...])"
         )
     words = united(mine.columns, theirs.columns)
     return replace(mine, columns=words), replace(theirs, columns=words)

@@ -57,12 +57,12 @@ class PartSummarizer:
                 raise RefusedError(
                     "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
                     "give them, as {cure}",
-                    cure=Spelled("Binned(edges=[...])", "binned:EDGE,EDGE…"),
+                    cure=Spelled("nb.Binned(edges=[...])", "binned:EDGE,EDGE…"),
                 )
             if isinstance(spec, Text) and spec.selects:
                 raise ValueError(
                     "the words of a Text with min_df or max_features depend on all rows, and a table that is read in "
-                    "parts is read once: give them, as Text(vocabulary=[...])"
+                    "parts is read once: give them, as nb.Text(vocabulary=[...])"
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
@@ -87,7 +87,7 @@ class PartSummarizer:
         for spec in filter(_takes_from_rows, self.specs):
             taken = "the first rows choose the best families"
             cure = "choose them on a sample of rows in memory, as features="
-            cure += 'BayesianNB("best").fit(X, y).classifier_.choice.features'
+            cure += 'nb.BayesianNB("best").fit(X, y).classifier_.choice.features'
             if not isinstance(spec, BestFamily):
                 what, parameter = ("levels", "order") if spec.support.kind == "levels" else ("cells", "edges")
                 taken = f"{what} of {type(spec).__name__} columns are taken from the first rows"
@@ -146,7 +146,7 @@ class PartSummarizer:
         if not self.drop and unlabelled.any():
             raise RefusedError(
                 "column {column!r} holds no class in row {row}: rows without one are learned from only in a table in "
-                "memory; leave them out with unlabelled=Unlabelled(weight=0)",
+                "memory; leave them out with unlabelled=nb.Unlabelled(weight=0)",
                 column=self.target, row=int(np.flatnonzero(unlabelled)[0]),
             )  # fmt: skip
         table = table.without([name for name in (self.target, self.weight) if name is not None])

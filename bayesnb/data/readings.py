@@ -149,7 +149,7 @@ class Number(OfNumbers):
 
     @property
     def spelled(self) -> Spelled:
-        return Spelled(f'Number(decimal="{self.decimal}")', f"number:{self.decimal}")
+        return Spelled(f'nb.Number(decimal="{self.decimal}")', f"number:{self.decimal}")
 
     @property
     def said(self) -> str:
@@ -290,7 +290,7 @@ class Bounded(OfNumbers):
     @property
     def spelled(self) -> Spelled:
         code, word = (f'decimal="{self.decimal}"', f":{self.decimal}") if self.decimal else ("", "")
-        return Spelled(f"Bounded({code})", f"bounded{word}")
+        return Spelled(f"nb.Bounded({code})", f"bounded{word}")
 
     @property
     def said(self) -> str:
@@ -514,7 +514,7 @@ class Date(Reading):
     def spelled(self) -> Spelled:
         form = self.format if self.format in ("dmy", "mdy") else None
         code = ", ".join([*(f'"{part}"' for part in self.parts), *([f'format="{form}"'] if form else [])])
-        return Spelled(f"Date({code})", f"date:{','.join([*self.parts, *([form] if form else [])])}")
+        return Spelled(f"nb.Date({code})", f"date:{','.join([*self.parts, *([form] if form else [])])}")
 
     @property
     def said(self) -> str:
@@ -754,7 +754,7 @@ class Choices(Reading):
 
     @property
     def spelled(self) -> Spelled:
-        return Spelled(f'Choices("{self.separator}")', f"choices:{self.separator}")
+        return Spelled(f'nb.Choices("{self.separator}")', f"choices:{self.separator}")
 
     @property
     def said(self) -> str:
@@ -969,7 +969,7 @@ class Joined(Reading):
     def spelled(self) -> Spelled:
         code = [f"{dict(self.pairs)!r}"] * bool(self.pairs) + [f"order={[*self.order]!r}"] * bool(self.order)
         shown = listed([*(f"{a}>{b}" for a, b in self.pairs), *[" < ".join(self.order)] * bool(self.order)])
-        return Spelled(f"Joined({', '.join(code)})", f"joined:{shown}" if shown else "joined")
+        return Spelled(f"nb.Joined({', '.join(code)})", f"joined:{shown}" if shown else "joined")
 
     @property
     def said(self) -> str:

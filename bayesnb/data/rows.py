@@ -75,7 +75,7 @@ class TrainingRows:
             if survey and len(np.unique(weight)) > len(target.classes):
                 warn(
                     f"sample_weight has fractions and counts {len(weight):,} rows as {total:,.0f}, so intervals are "
-                    "short: for survey weights, write sample_weight=bayesnb.model.reliability_weights(weights)"
+                    "short: for survey weights, write sample_weight=nb.model.reliability_weights(weights)"
                 )
         if shares is None:
             return cls(table, target, weight)

@@ -279,7 +279,7 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise ValueError(
                 f"column {name!r} is {values!r}: a column is a list or an array, one value a row. Write a single row "
-                "as {column: [value]}, or ask deploy.compile(clf), which takes rows"
+                "as {column: [value]}, or ask nb.deploy.compile(clf), which takes rows"
             )
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:

@@ -97,7 +97,7 @@ def _warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
         warn(f"{said}between words, {BY_CHARACTERS}", NoKnownWordWarning)
 
 
-BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
+BY_CHARACTERS = 'count characters, as nb.Text(analyzer="char", ngram_range=(1, 2))'
 
 
 @dataclass(frozen=True, eq=False)

@@ -235,7 +235,7 @@ class UnseenCounter:
 class IdentifierWarning(TableRemark):
     """A column looks like an identifier or free text. New levels or numbers in an identifier are uninformative.
 
-    To silence the warning, leave the column out, or name its family, as ``features={column: Categorical()}`` or
+    To silence the warning, leave the column out, or name its family, as ``features={column: nb.Categorical()}`` or
     ``"text"``.
 
     Examples
@@ -248,7 +248,7 @@ class IdentifierWarning(TableRemark):
     ...     clf = nb.BayesianNB().fit(X.assign(day=[f"D{k}" for k in range(14)]), y)
     >>> print(said[0].message)
     column 'day' looks like an identifier or free text, 14 levels in 14 rows: leave it out, or name its family, as
-    features={'day': Categorical()}, or 'text' for its words
+    features={'day': nb.Categorical()}, or 'text' for its words
     """
 
 
@@ -327,7 +327,7 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                     continue
                 said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, such as {odd!r}, so "
                 said += "all are read as levels: {cure}"
-                cure: Any = Spelled("bayesnb.inspect(X, y) names the remedy", "inspect names the remedy")
+                cure: Any = Spelled("nb.inspect(X, y) names the remedy", "inspect names the remedy")
                 if mark := one_mark(column, odd):
                     cure = mark
                 elif all(is_float(level) for level in levels if level not in odd):
@@ -366,7 +366,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemar
 class NumbersAsLevelsWarning(TableRemark):
     """A column of numbers or dates also holds other text, so every number or date is read as a level.
 
-    To silence the warning, specify the column, as ``features={column: Categorical()}``.
+    To silence the warning, specify the column, as ``features={column: nb.Categorical()}``.
 
     Examples
     --------

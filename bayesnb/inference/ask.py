@@ -170,7 +170,7 @@ def saving(joint: Array, cost_matrix: Array) -> float:
     "design",
     columns={
         "information": "expected decrease in the entropy of the class, in nats; outliers and wrong families can make "
-        "the number far too large: see the measured gains of column-gains",
+        "the number far too large: column-gains measures the gain on the learned rows",
         "saving": "expected decrease in the cost of the best decision",
         "cost": "cost of observing the column",
         "gain": "saving minus cost",

@@ -248,4 +248,4 @@ def cure_of(estimate: pd.Series, name: str) -> Spelled:
     shown = [f"{label}={part / 10_000:g}" for label, part in zip(estimate.index, parts, strict=True)]
     # A model does not hold all options of the command that fitted it.
     option = f"fit the model again with --class-prior {shlex.quote(','.join(shown))}"
-    return Spelled(f"use deploy.with_class_prior(model, {name})", option)
+    return Spelled(f"use nb.deploy.with_class_prior(model, {name})", option)

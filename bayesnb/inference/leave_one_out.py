@@ -20,7 +20,7 @@ from bayesnb.wording import Message, Spelled, warn
 SEEN = Message(
     "the exponents have seen the label of each row, so these probabilities are too good; {cure} learns the exponents "
     "again in each fold",
-    cure=Spelled("bayesnb.evaluate(..., cv=5)", "bayesnb compare"),
+    cure=Spelled("nb.evaluate(..., cv=5)", "bayesnb compare"),
 )
 """The note on leave-one-out probabilities of a model with a dependence."""
 

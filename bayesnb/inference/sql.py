@@ -376,10 +376,6 @@ def to_sql(
     0  0.704  0.296
     1  0.847  0.153
     """
-    try:
-        import sqlglot
-    except ImportError as error:
-        raise ImportError("dialects of SQL are written by sqlglot: pip install 'bayesnb[sql]'") from error
     classifier.require_one_class_prior("a model as SQL")
     classifier.posterior.warn_of_chains()
     classifier.schema.require_plain("written as SQL")
@@ -389,5 +385,9 @@ def to_sql(
     text = query.text(table, [keep] if isinstance(keep, str) else keep)
     if "\0" in text:
         raise ValueError("a name or a level holds the character NUL, which ends a query in some databases: replace it")
+    try:
+        import sqlglot
+    except ImportError as error:
+        raise ImportError("dialects of SQL are written by sqlglot: pip install 'bayesnb[sql]'") from error
     (written,) = sqlglot.transpile(text, read="duckdb", write=dialect, pretty=True)
     return written

@@ -347,7 +347,7 @@ class Watch:
         if not kept:
             raise RefusedError(
                 "without labels, only levels and 0/1 are watched, and no column {columns} holds them: give the labels "
-                "too, or some learned rows: checks.watch(model, X, y)",
+                "too, or some learned rows: nb.checks.watch(model, X, y)",
                 columns=list(map(str, self.unwatched[labelled])),
             )
         told = replace(classifier, schema=_with_new_levels(classifier.schema))
@@ -542,7 +542,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
             "sample_weight, and without discount"
         )
     if (X is None) != (y is None):
-        raise TypeError("learned rows are given with their labels: checks.watch(model, X, y)")
+        raise TypeError("learned rows are given with their labels: nb.checks.watch(model, X, y)")
     given = None if X is None else classifier.encoded(classifier.rows(X, y).labelled())
     labels = classifier.classes.tolist()
     lines = [

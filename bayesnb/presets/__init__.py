@@ -172,8 +172,8 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     _require_nothing_replaced(threshold=threshold)
     if usekernel:
         raise ValueError(
-            "usekernel: Expected False, because kernel densities have no counterpart here; features=PolyaTree() has a "
-            "posterior of the shape"
+            "usekernel: Expected False, because kernel densities have no counterpart here; "
+            "features=nb.families.PolyaTree() has a posterior of the shape"
         )
     return _plug_in(_as_in_r(fL), "frequencies" if prior is None else _normalized(prior))
 

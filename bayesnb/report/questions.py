@@ -75,7 +75,7 @@ MEANT = {
 def intervals(prob: float, notes: Mapping[str, Any]) -> str:
     """The legend of the intervals. ``notes`` are the ``attrs`` of the result of ``predict_interval``."""
     said = {
-        "row": ". That of the probability conditions on the row.",
+        "row": ". That of the probability conditions on the row, so it can be much narrower than those of log-odds.",
         "data": ". The probability averages over the parameters, so it can differ from the median of its interval, or "
         "lie outside the interval.",
     }
@@ -276,9 +276,20 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
     shown = best if label is None else label
     lower, median, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "median", "upper"))
     p = float(proba[[*classes].index(shown)])
-    middle = "" if lower <= p <= upper else f"median {median:.3f}, "
-    said = f"{one_line(shown, 60)}: probability {p:.3f} ({middle}{prob:.0%} interval: {lower:.3f} to {upper:.3f})."
-    return said if shown == best else f"{said} The most probable class is {one_line(best, 60)} ({proba.max():.3f})."
+    middle = "" if lower <= p <= upper else f"median {_probability(median)}, "
+    low, high = map(_probability, (lower, upper))
+    ends = f"{low} to {high}" if low != high else low
+    said = f"{one_line(shown, 60)}: probability {_probability(p)} ({middle}{prob:.0%} interval: {ends})."
+    if shown == best:
+        return said
+    return f"{said} The most probable class is {one_line(best, 60)} ({_probability(proba.max())})."
+
+
+def _probability(p: float) -> str:
+    """Three decimals; four, or a bound, if the probability is nearly 0 or 1."""
+    if not 0.0001 <= p <= 0.9999:
+        return "below 0.0001" if p < 0.5 else "above 0.9999"
+    return f"{p:.3f}" if 0.001 <= p <= 0.999 else f"{p:.4f}"
 
 
 def _named(frame: pd.DataFrame) -> Iterator[str]:

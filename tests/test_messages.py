@@ -160,7 +160,7 @@ def test_all_warnings_are_given_in_one_place_that_knows_where_the_package_ends()
 
 HALF = {("a", "\ud800"): [1.0, 2.0], ("b", "c"): [3.0, 4.0]}
 ANSWERS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "alpha": (lambda: BayesianNB(alpha=1.0), TypeError, r"no parameter 'alpha'; .*features=nb.Categorical\(nb.Dirichlet"),
+    "alpha": (lambda: BayesianNB(alpha=1.0), TypeError, r"no parameter 'alpha'; .*=nb.Categorical\(nb.Dirichlet"),
     "priors": (lambda: BayesianNB(priors=[0.5, 0.5]), TypeError, "class_prior={label: probability}"),
     "var_smoothing": (lambda: BayesianNB(var_smoothing=1e-9), TypeError, "'var_smoothing'; .*NormalGamma"),
     "a slip in a parameter": (lambda: BayesianNB(estimat="map"), TypeError, "write estimate="),

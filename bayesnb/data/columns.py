@@ -307,7 +307,8 @@ def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
     """Advice on reading ``mark`` as missing. ``among_floats``: whether ``float`` accepts all other texts."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
-    return Spelled(code if among_floats else f"replace {mark!r} by None", shlex.join(["--na", f"{column}={mark}"]))
+    shown, mark = (f"{mark:.15g}",) * 2 if isinstance(mark, float) else (repr(mark), mark)
+    return Spelled(code if among_floats else f"replace {shown} by None", shlex.join(["--na", f"{column}={mark}"]))
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:

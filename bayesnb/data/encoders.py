@@ -5,8 +5,7 @@ A missing cell is NaN in a column of numbers, and -1 in a column of codes.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -14,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.data import readings
-from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, missing_in, require_ordinary
+from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, missing_in, require_ordinary
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
@@ -183,7 +182,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     if table.sparse:
         require_reads_sparse(feature.family)
     columns = feature.columns
-    x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else _matrix(table, columns)
+    x = sparse.csr_array(table.block(columns), dtype=float) if table.sparse else table.reals(columns)
     if unseen is None and feature.family.whole_rows:
         _require_whole_rows(columns, x)
     return feature, validated(feature, x, unseen)
@@ -220,18 +219,6 @@ NUMBERS = ("reals", "positive", "nonnegative", "bag")
 """Kinds of supports whose numbers may have fractions. They must be neither infinite nor extreme."""
 
 
-def _matrix(table: Table, columns: Names) -> Array:
-    if table.numeric:
-        return as_floats(table.block(columns))
-    if len(columns) == 1 and columns[0] in table.place:
-        return table.column(columns[0]).reals()[:, None]
-    x = np.full((table.n_rows, len(columns)), np.nan)
-    for k, name in enumerate(columns):
-        if name in table.place:
-            x[:, k] = table.column(name).reals()
-    return x
-
-
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     if table.numeric and table.n_rows * len(feature.columns) >= blocks.COMPILED_FROM:
         x = table.block(feature.columns)
@@ -239,7 +226,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             return feature, x.view(np.uint8)
         if (coded := reading.zeros_and_ones(x)) is not None:
             return feature, coded
-    x = table.block(feature.columns) if table.sparse else _matrix(table, feature.columns)
+    x = table.block(feature.columns) if table.sparse else table.reals(feature.columns)
     return feature, validated(feature, x, unseen)
 
 
@@ -247,7 +234,7 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
-    exposure = _matrix(table, feature.exposure)
+    exposure = table.reals(feature.exposure)
     require_ordinary(feature.exposure, exposure)
     wrong = POSITIVE.invalid(exposure)
     if wrong.any():
@@ -269,7 +256,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
     words = feature.columns
     if table.sparse:
         return feature, Bag(validated(feature, table.block(words), unseen), words)
-    x = _matrix(table, words)
+    x = table.reals(words)
     if absent := [k for k, word in enumerate(words) if word not in table.place]:
         # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
@@ -318,7 +305,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         if codes is not None:
             codes[:, k] = each[-1][column.coded[0]]
     if codes is None:
-        codes = _codes_of_whole(table, feature.columns, each)
+        codes = table.codes(feature.columns, each)
     return feature, Coded(codes, feature.levels)
 
 
@@ -337,15 +324,6 @@ def _with_levels_of(table: Table, feature: Feature) -> Feature:
         levels[k] = united(levels[k], tuple(in_order(values) if own is None else values))
         declared[k] = united(declared[k], own or ())
     return replace(feature, levels=tuple(levels), kinds=tuple(kinds), declared=tuple(declared))
-
-
-def _codes_of_whole(table: Table, columns: Names, each: Sequence[Array]) -> Array:
-    index = [table.place[name] for name in columns]
-    whole = reading.Whole(table.whole.low[index], table.whole.held[index])
-    places = np.full(whole.held.shape, -1, each[0].dtype)
-    for row, mask, place in zip(places, whole.held, each, strict=True):
-        row[mask] = place[:-1]
-    return reading.codes(table.block(columns), whole, places)
 
 
 def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:
@@ -447,7 +425,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
         "column {column!r}{where} holds {value:g} in row {row}, where {family} needs {expected}"
         + ("" if where else "; use {cure}, or {gap} to read it as missing"),
         **found,
-        gap=Spelled("replace it by None", shlex.join(["--na", f"{name}={value:.15g}"])),
+        gap=missing_in(name, float(value), False),
     )
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import sparse
 
 from bayesnb.data.arrow import array_of, batch_rows, frame_of, is_ordered, message_of, ordered_in, plain
-from bayesnb.data.columns import Column, Names, are_whole, as_objects, zeros_and_ones
+from bayesnb.data.columns import Column, Names, are_whole, as_floats, as_objects, zeros_and_ones
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import COMPILED_FROM
 from bayesnb.priors import Array
@@ -180,6 +180,30 @@ class Table:
                 return values
             return [*map(int, values)] if are_whole(np.array(values, float)) else values
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
+
+    def reals(self, names: Names) -> Array:
+        """The numbers of these columns, (row, column); columns that the table does not have are missing."""
+        if self.numeric:
+            return as_floats(self.block(names))
+        if len(names) == 1 and names[0] in self.place:
+            return self.column(names[0]).reals()[:, None]
+        x = np.full((self.n_rows, len(names)), np.nan)
+        for k, name in enumerate(names):
+            if name in self.place:
+                x[:, k] = self.column(name).reals()
+        return x
+
+    def codes(self, names: Names, places: Sequence[Array]) -> Array:
+        """Codes (row, column) of the cells of a table of ``whole`` numbers.
+
+        ``places`` holds an array per column: the code of each distinct number, in increasing order, and of a gap.
+        """
+        index = [self.place[name] for name in names]
+        whole = reading.Whole(self.whole.low[index], self.whole.held[index])
+        found = np.full(whole.held.shape, -1, places[0].dtype)
+        for row, mask, place in zip(found, whole.held, places, strict=True):
+            row[mask] = place[:-1]
+        return reading.codes(self.block(names), whole, found)
 
     def block(self, names: Sequence[Any]) -> Any:
         """The columns with these names, from an array or sparse matrix."""

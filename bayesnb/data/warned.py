@@ -618,10 +618,7 @@ def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
 
 
 def _one_hot(table: Table, names: Names) -> bool:
-    if table.sparse:
-        x = table.block(names).toarray()
-    else:
-        x = np.stack([table.column(name).reals() for name in names], axis=1)
+    x = table.block(names).toarray() if table.sparse else table.reals(names)
     return bool(((x == 0) | (x == 1)).all() and (x.sum(axis=1) == 1).all())
 
 

@@ -19,12 +19,11 @@ from pandas.api import types
 from bayesnb.data import amounts, improving, readings, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column, all_but, missing_in
-from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number
+from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, are_sentences, marks
 from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
-from bayesnb.data.text import are_sentences, marks
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 

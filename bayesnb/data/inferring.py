@@ -12,10 +12,10 @@ import numpy as np
 from bayesnb.data import specifications
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
-from bayesnb.data.readings import Reading, default_reading, numbers_for_a_family
+from bayesnb.data.readings import Reading, are_sentences, default_reading, numbers_for_a_family
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
 from bayesnb.data.tables import Table
-from bayesnb.data.text import Text, are_sentences
+from bayesnb.data.text import Text
 from bayesnb.families.columns import united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import chain, islice
 from typing import Any, Literal, Self, get_args
 
@@ -828,6 +829,37 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
         if varies and recur and once and words and 2 <= len(counts) <= MOST_OPTIONS and len(counts) < len(texts):
             yield Choices(sep, tuple(sorted(counts)))
             return
+
+
+# Sentences
+
+
+def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
+    """Whether all distinct values of a column are texts, most of them with at least three uncapitalized words.
+
+    If ``rows`` is given, the total weight of rows with a value, the texts must also be mostly distinct.
+    """
+    of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
+    return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
+
+
+@cache
+def words_of_letters() -> re.Pattern[str]:
+    """A pattern for words of at least two letters, without digits."""
+    return re.compile(rf"[^\W\d_](?:[^\W\d_]|[{marks()}])+")
+
+
+@cache
+def marks() -> str:
+    """Unicode's combining marks (category M), as a character class for a regular expression."""
+    points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
+    gaps = np.flatnonzero(np.diff(points) > 1)
+    first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(first, last, strict=True))
 
 
 # Spellings of one level

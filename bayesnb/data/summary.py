@@ -17,12 +17,13 @@ from bayesnb.data import growing
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind
 from bayesnb.data.inferring import in_place, name_of, readings_in
+from bayesnb.data.readings import are_sentences
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, classes_of
-from bayesnb.data.text import Text, are_sentences
+from bayesnb.data.text import Text
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.trials import BinaryCounts

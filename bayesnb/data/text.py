@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from bayesnb.data.columns import Column, Names
+from bayesnb.data.readings import marks
 from bayesnb.families.columns import united
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.wording import require_choice, warn
 
 
-@cache
-def marks() -> str:
-    """Unicode's combining marks (category M), as a character class for a regular expression."""
-    points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
-    gaps = np.flatnonzero(np.diff(points) > 1)
-    first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
-    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(first, last, strict=True))
-
-
-@cache
-def words_of_letters() -> re.Pattern[str]:
-    """A pattern for words of at least two letters, without digits."""
-    return re.compile(rf"[^\W\d_](?:[^\W\d_]|[{marks()}])+")
-
-
 def composed(text: str) -> str:
     """Convert to Unicode's form NFC, in which an accented letter is one character."""
     return unicodedata.normalize("NFC", text)
-
-
-def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
-    """Whether all distinct values of a column are texts, most of them with at least three uncapitalized words.
-
-    If ``rows`` is given, the total weight of rows with a value, the texts must also be mostly distinct.
-    """
-    of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
-    return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
-
-
-def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
 
 
 class NoKnownWordWarning(UserWarning):

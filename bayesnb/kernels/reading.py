@@ -82,13 +82,19 @@ class Bits:
 
 def zeros_and_ones(x: Array) -> Bits | None:
     """Convert cells of 0 and 1 to bits; return ``None`` if another value occurs."""
-    found = np.empty((len(x), -(-x.shape[1] // 4)), np.uint8)
+    columns = x.shape[1]
+    found = np.empty((len(x), -(-columns // 4)), np.uint8)
     form = _bits if blocks.worthwhile(x.size) else _bits_in_numpy
+    # Several short rows are read as one if each fills its bytes.
+    side = 1 if columns % 4 else max(1, PIECE // max(1, columns))
 
     def part(cut: slice) -> bool:
-        return form(blocks.contiguous(x[cut], float), found[cut])
+        cells, bits = blocks.contiguous(x[cut], float), found[cut]
+        whole = len(cells) // side * side
+        long = cells[:whole].reshape(-1, side * columns), bits[:whole].reshape(-1, side * bits.shape[1])
+        return form(*long) and form(cells[whole:], bits[whole:])
 
-    return Bits(found, x.shape[1]) if all(blocks.each(part, blocks.cuts(*x.shape))) else None
+    return Bits(found, columns) if all(blocks.each(part, blocks.cuts(*x.shape))) else None
 
 
 def fours(x: Array) -> Array:

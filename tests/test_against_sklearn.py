@@ -68,7 +68,9 @@ def assert_same_joint(ours: BayesianNB, theirs: Any, X: Any, X_theirs: Any = Non
 # The four of them on tables that everybody knows
 
 
-@pytest.mark.parametrize("table", [IRIS, WINE, (varying(*DIGITS), DIGITS[1])], ids=["iris", "wine", "digits"])
+@pytest.mark.parametrize(
+    "table", [IRIS, WINE, (varying(DIGITS[0][::4], DIGITS[1][::4]), DIGITS[1][::4])], ids=["iris", "wine", "digits"]
+)
 def test_gaussian_nb_without_smoothing_is_maximum_likelihood(table):
     X, y = table
     ours = BayesianNB(class_prior="frequencies", estimate="mle").fit(X, y)

@@ -635,13 +635,13 @@ def test_inspect_says_first_that_the_class_prior_of_a_model_was_given(capsys, tm
 @pytest.mark.parametrize("columns", ["numbers", "levels"])
 def test_merge_warns_exactly_if_the_order_of_the_models_matters(capsys, tmp_path, dependence, columns):
     rng = np.random.default_rng(3)
-    table = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 240)})
+    table = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 160)})
     for name in ("u", "v"):
         table[name] = rng.normal(table["y"].map({"a": 0.0, "b": 1.0, "c": 2.0}), 1.0)
         if columns == "levels":
             table[name] = table[name].round().clip(-1, 2).map("level {:.0f}".format)
     models, orders = [tmp_path / f"{name}.bayesnb" for name in "ab"], [tmp_path / f"{name}.bayesnb" for name in "xy"]
-    for model, part in zip(models, (table[:150], table[150:]), strict=True):
+    for model, part in zip(models, (table[:100], table[100:]), strict=True):
         part.to_csv(tmp_path / "t.csv", index=False)
         fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", dependence, "-o", model)
         assert run(capsys, *fit)[0] == 0

@@ -167,11 +167,11 @@ def test_copies_of_a_column_are_weighted(copies):
 
 
 def test_an_exponent_that_may_be_0_gives_a_least_factor_and_its_interval():
-    # Labels without any relation to 40 copies: the exponent is about 0, so no factor is too large.
+    # Labels without any relation to 12 copies: the exponent is about 0, so no factor is too large.
     rng = default_rng(0)
     y = rng.integers(2, size=120)
     x = rng.normal(size=120)
-    found = asked({f"copy {k}": x for k in range(40)}, y)
+    found = asked({f"copy {k}": x for k in range(12)}, y)
     lower, upper = found.exponent[["lower", "upper"]]
     assert lower < 0 < upper
     assert found.too_sure == pytest.approx(1 / upper)

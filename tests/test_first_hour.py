@@ -93,6 +93,7 @@ def test_a_request_is_checked_before_anything_is_learned(capsys, table, monkeypa
 
 
 def test_no_line_of_a_page_ends_within_an_option(capsys, table):
+    table[:60].to_csv("repairs.csv", index=False)
     asked = ("--target", "outcome", "--dependence", "weighted", "--explain", "0", "--draws", "20")
     assert run(capsys, "report", "repairs.csv", *asked, "-o", "page.html")[0] == 0
     page = re.sub(
@@ -321,7 +322,7 @@ def test_every_screen_that_shows_a_number_of_a_row_says_that_rows_are_counted_fr
 def test_a_report_says_how_rows_are_counted_unless_the_table_names_them(table):
     X, y = table[["age"]], table["outcome"]
     clf = BayesianNB().fit(X, y)
-    by_place, by_name = (report(clf, frame, y, format="md") for frame in (X, X.set_index(X.index + 5000)))
+    by_place, by_name = (report(clf, frame, y, format="md", draws=50) for frame in (X, X.set_index(X.index + 5000)))
     assert re.search(r"The most uncertain row is \d+ \(rows are counted from 0\): ", by_place)
     assert by_place.count("Rows are counted from 0.") == 2
     assert re.search(r"The most uncertain row is 5\d{3}: ", by_name)
@@ -638,7 +639,8 @@ def test_the_most_surprising_cell_of_all_columns_comes_first_in_every_unit(capsy
     rows = pd.DataFrame({"cost": rng.normal(5, 1, 60).round(2) * unit, "kind": ["a", "b"] * 30, "class": [*"uv"] * 30})
     rows.to_csv(tmp_path / "learned.csv", index=False)
     model, new = tmp_path / "m.bayesnb", tmp_path / "new.csv"
-    assert run(capsys, "fit", tmp_path / "learned.csv", "--target", "class", "-o", model)[0] == 0
+    asked = ("--target", "class", "--dependence", "none")
+    assert run(capsys, "fit", tmp_path / "learned.csv", *asked, "-o", model)[0] == 0
     odd = rows.drop(columns="class")
     odd.loc[41, "cost"] = 12 * unit
     odd.loc[7, "kind"] = None

@@ -58,7 +58,9 @@ def as_text(frame, form="%d.%m.%Y"):
 FEATURES = {"since": Date("elapsed", "month", "weekday"), "called": Date("hour")}
 
 
-@pytest.mark.parametrize("features", [None, FEATURES, {"paid": nb.families.LogNormal()}, "best"])
+@pytest.mark.parametrize(
+    "features", [None, FEATURES, pytest.param({"paid": nb.families.LogNormal()}, marks=pytest.mark.slow), "best"]
+)
 def test_every_container_is_read_alike_and_so_is_the_saved_model(features, tmp_path):
     X, y = customers()
     clf = BayesianNB(features).fit(X, y)
@@ -789,7 +791,9 @@ def test_values_of_a_row_have_a_decimal_point_and_lost_numbers_are_explained_by_
         clf.predict(X[:2].assign(temp=["soon", "37,2"]))
 
 
-@pytest.mark.parametrize("name", ["iso.csv", "comma.csv", "point.csv", "comma.xlsx", "point.xlsx"])
+@pytest.mark.parametrize(
+    "name", ["iso.csv", "comma.csv", "point.csv", "comma.xlsx", pytest.param("point.xlsx", marks=pytest.mark.slow)]
+)
 def test_every_command_reads_new_tables_with_another_decimal_mark(capsys, name, tmp_path):
     frame, y = measurements()
     X = written(frame, ",", "%d.%m.%Y %H:%M").assign(temp=frame["temp"])
@@ -933,7 +937,8 @@ def test_inspect_proposes_the_reading_of_prices_of_which_some_name_a_currency(ca
 def test_a_model_of_plain_numbers_reads_new_cells_in_one_currency_with_a_warning(capsys, few_drawn_labels, folder):
     plain, mixed = prices(lambda k: k in (3, 4))
     plain.to_csv("plain.csv", sep=";", index=False), mixed.to_csv("mixed.csv", sep=";", index=False)
-    assert run(capsys, "fit", "plain.csv", "--target", "outcome", "-o", "m.bayesnb")[0] == 0
+    asked = ("--target", "outcome", "--dependence", "none")
+    assert run(capsys, "fit", "plain.csv", *asked, "-o", "m.bayesnb")[0] == 0
     said = []
     for name in ("plain", "mixed"):
         code, _, err = run(capsys, "predict", "m.bayesnb", f"{name}.csv", "-o", f"{name}-out.csv")
@@ -1021,8 +1026,10 @@ def test_a_percent_sign_is_refused_where_none_was_learned(capsys, cell, folder):
 AROUND = ["{}/=", "{}/-", "{}/- ", "TSh {}", "TSh{}", "UGX {}", "Shs. {}/=", "{} crowns", "{}*"]
 
 
-@pytest.mark.parametrize("mark", [".", ","])
-@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize(
+    ("every", "mark"),
+    [(1, "."), (2, ","), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, ","), (2, ".")))],
+)
 def test_numbers_with_the_same_text_around_them_are_asked_about_and_read_as_the_numbers(capsys, folder, mark, every):
     rng = np.random.default_rng(0)
     plain, y = {f"pay{k}": rng.integers(3, 60, 200) * 50 for k in range(len(AROUND))}, ["a", "b"] * 100
@@ -1071,11 +1078,11 @@ AMOUNTS = [
 def test_the_command_of_inspect_can_be_run_and_answers_no_question_about_amounts(capsys, folder, zeros):
     rng, table, advised = np.random.default_rng(0), {}, {}
     for column, (around, other, options) in enumerate(AMOUNTS):
-        numbers = (rng.lognormal(3, 1, 400) * (rng.random(400) >= zeros)).astype(int)
+        numbers = (rng.lognormal(3, 1, 300) * (rng.random(300) >= zeros)).astype(int)
         name = f"pay{column}"
         table[name] = [(other if other and k % 20 == 0 else around).format(x) for k, x in enumerate(numbers)]
         advised[name] = options.replace("pay", name).split()[1::2]
-    pd.DataFrame({**table, "z": rng.normal(size=400), "y": ["a", "b"] * 200}).to_csv("t.csv", index=False)
+    pd.DataFrame({**table, "z": rng.normal(size=300), "y": ["a", "b"] * 150}).to_csv("t.csv", index=False)
     code, out, err = run(capsys, "inspect", "t.csv", "--target", "y")
     assert code == 0, err
     asked, command = out.rsplit("bayesnb fit ", 1)
@@ -1086,7 +1093,7 @@ def test_the_command_of_inspect_can_be_run_and_answers_no_question_about_amounts
         assert [word[: len(start)] for word, start in zip(given, advised[name], strict=True)] == advised[name]
         mark, said = around.split()[0].strip("{}"), re.findall(rf"^{name}: .*", asked, re.MULTILINE)
         assert given or any(mark in line for line in said)
-    code, _, err = run(capsys, "fit", *words)
+    code, _, err = run(capsys, "fit", *words, "--dependence", "none")
     assert code == 0, err
 
 

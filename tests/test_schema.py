@@ -857,7 +857,7 @@ WITH_LABELS: dict[str, Callable[[BayesianNB, pd.DataFrame, pd.Series], Any]] = {
     "compare": lambda clf, X, y: nb.compare({"a": BayesianNB(), "b": GaussianNB()}, X, y, cv=2),
     "compare estimates": lambda clf, X, y: compare_estimates(BayesianNB(), X, y, dependence=()),
     "inspect": lambda clf, X, y: nb.inspect(X, y),
-    "report": lambda clf, X, y: nb.report.report(clf, X, y),
+    "report": lambda clf, X, y: nb.report.report(clf, X, y, draws=20, explain=0),
     "decision regions": lambda clf, X, y: nb.plots.decision_regions(clf, X, y, ("height_cm", "weight_kg")),
 }
 
@@ -865,7 +865,9 @@ WITH_LABELS: dict[str, Callable[[BayesianNB, pd.DataFrame, pd.Series], Any]] = {
 @pytest.mark.filterwarnings("ignore:These look like the rows that the model was fitted to")
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize("ask", WITH_LABELS.values(), ids=WITH_LABELS)
-def test_whoever_takes_a_table_and_labels_warns_once_if_their_index_has_another_order(ask: Any) -> None:
+def test_whoever_takes_a_table_and_labels_warns_once_if_their_index_has_another_order(
+    ask: Any, few_drawn_labels: None
+) -> None:
     X, y = datasets.heights()
     X, turned = X[["height_cm", "weight_kg"]], y[::-1]
     clf = BayesianNB().fit(X, turned.to_numpy())

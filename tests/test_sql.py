@@ -85,7 +85,8 @@ def table(n: int, classes: str = "uvw") -> tuple[pd.DataFrame, np.ndarray]:
     ("database", "estimate"),
     [
         *itertools.product(["duckdb"], ["predictive", "mle"]),
-        *itertools.product(["sqlite"], ["predictive", "mean", "map"]),
+        *itertools.product(["sqlite"], ["predictive", "map"]),
+        pytest.param("sqlite", "mean", marks=pytest.mark.slow),
         *(pytest.param("postgres", each, marks=pytest.mark.postgres) for each in ("predictive", "mle", "map")),
     ],
 )

@@ -200,7 +200,7 @@ def code(words: list[str]) -> Any:
     return ended.value.code
 
 
-def test_the_command_line_fits_predicts_and_scores_an_unknown_class(tmp_path, capsys):
+def test_the_command_line_fits_predicts_and_scores_an_unknown_class(tmp_path, capsys, few_drawn_labels):
     known = Y != "oak"
     X.assign(tree=Y)[known].to_csv(tmp_path / "known.csv", index=False)
     X.assign(tree=Y).to_csv(tmp_path / "all.csv", index=False)
@@ -215,7 +215,7 @@ def test_the_command_line_fits_predicts_and_scores_an_unknown_class(tmp_path, ca
     assert code(["fit", str(tmp_path / "numbers.csv"), *told, "--unknown", "-1", "-o", model, "--force"]) == 0
     assert nb.load(model).classes_.tolist() == [-1, 0, 1, 2]
     assert code(["fit", str(tmp_path / "numbers.csv"), *told, "--unknown", "new", "-o", model, "--force"]) == 2
-    page, quick = tmp_path / "r.md", ["--draws", "50", "--explain", "0"]
+    page, quick = tmp_path / "r.md", ["--draws", "20", "--explain", "0", "--dependence", "none"]
     assert code(["report", str(tmp_path / "known.csv"), *told, "--unknown", "new", *quick, "-o", str(page)]) == 0
     assert "| new" in page.read_text()
 

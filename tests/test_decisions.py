@@ -135,7 +135,7 @@ def prior_of(given_prior, classes=ILL) -> list:
     if each is not None:
         return each.tolist()
     rows = np.array([3.0, 1.0] * 2)[: len(classes)]
-    return class_prior.read(given_prior).over_classes(classes, rows).update(rows).mean().tolist()
+    return class_prior.read(given_prior).over_classes(classes, rows).plus(rows).mean().tolist()
 
 
 @pytest.mark.parametrize(

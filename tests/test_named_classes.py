@@ -75,7 +75,7 @@ def test_a_named_class_exists_through_every_verb(named, verb, tmp_path):
     clf = VERBS[verb](named, LABELS[labels], tmp_path)
     assert list(clf.classes_) == ["m", "n", "z"]
     assert clf.class_count_[2] == 0
-    expected = partial(named, LABELS[labels]).posterior_.label_prior.update(clf.class_count_).mean()
+    expected = partial(named, LABELS[labels]).posterior_.label_prior.plus(clf.class_count_).mean()
     assert_allclose(clf.predict_proba(NOTHING)[0], expected)
 
 

@@ -113,7 +113,7 @@ class Factor:
         """Contribution of the factor to log p(class, row), (row, class) or (class,)."""
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
-            return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
+            return log(getattr(before.plus(self.s, t=of_likelihood), self.rule.point)())
         believed = before.plus(*self.family.added(self.s)[0], t=of_likelihood)
         if self.rule.plugs_in:
             return self.family.log_likelihood(self.family.plug_in(believed, self.rule.point), self.x)

@@ -294,7 +294,7 @@ class NaiveBayes:
         each = ([(names, pair[k]) for names, pair in both] for k in (0, 1))
         prior, believed = (stacks.by_name(self.features, found, seen) for found in each)
         label_prior = self.label.over_classes(statistics.labels, statistics.rows)
-        label = label_prior.update(statistics.rows)
+        label = label_prior.plus(statistics.rows)
         found = Posterior(self, statistics, label_prior, prior, label, believed)
         found.warn_of_chains()
         return found
@@ -423,7 +423,7 @@ class Posterior:
 
     def with_class_prior(self, prior: LabelPrior) -> Posterior:
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
-        label = label_prior.update(self.statistics.rows)
+        label = label_prior.plus(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def with_default_class_prior(self) -> Posterior:

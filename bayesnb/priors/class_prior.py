@@ -62,7 +62,7 @@ class FixedProbabilities(Belief):
     def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
         return FixedProbabilities(_probabilities(self.p, labels, rows))
 
-    def update(self, rows: Array) -> FixedProbabilities:
+    def plus(self, rows: Array, t: float | Array = 1.0) -> FixedProbabilities:
         return self
 
     def log_evidence(self, rows: Array) -> float:
@@ -187,7 +187,7 @@ class WithUnknown:
         mass = mass_of_new_class(rows[known]) if self.mass is None else self.mass
         if isinstance(before, FixedProbabilities):
             return FixedProbabilities(_among(known, before.p * (1 - mass), mass))
-        return Dirichlet(_among(known, before.alpha, mass / (1 - mass) * before.update(rows[known]).alpha.sum()))
+        return Dirichlet(_among(known, before.alpha, mass / (1 - mass) * before.plus(rows[known]).alpha.sum()))
 
     def log_left_out(self, posterior: Any, rows: Array, codes: Array, weight: Array, point: str) -> Array:
         found = self.prior.log_left_out(posterior, rows, codes, weight, point)

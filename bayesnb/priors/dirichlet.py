@@ -331,9 +331,6 @@ class Dirichlet(SimplexPrior):
         except ValueError as error:
             raise ValueError(f"class prior: {error}") from error
 
-    def update(self, rows: Array) -> Dirichlet:
-        return Dirichlet(self.alpha + rows)
-
     def log_evidence(self, rows: Array) -> float:
         self.require_proper("An evidence")
         return float(self.along(rows) + self.peak(rows))

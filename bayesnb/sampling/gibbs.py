@@ -104,7 +104,7 @@ def sample(
     proba, log_likelihood = np.zeros((chains, n_rows, n_classes)), np.zeros((chains, draws))
     labels = np.zeros((chains, draws, n_rows), np.min_scalar_type(n_classes))
     for step in range(-tune, (draws - 1) * thin + 1):
-        log_pi = np.broadcast_to(alone.label.update(counts).log_draw(rng), (chains, n_classes))
+        log_pi = np.broadcast_to(alone.label.plus(counts).log_draw(rng), (chains, n_classes))
         theta = {name: family.draw(believed[name], rng) for name, family in model.features.items()}
         log_joint = np.zeros((n_rows, width))
         for name, family in model.features.items():

@@ -411,6 +411,11 @@ class LearnedExponents:
         return [slice(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
     @property
+    def share_learned(self) -> float:
+        """The total weight of the members whose exponents were learned; the exponents of other members are fixed."""
+        return float(sum(each.weight for each in self.spreads if each.root.shape[1]))
+
+    @property
     def largest(self) -> LearnedExponents:
         """In a model average, the exponents of the model with all terms; otherwise ``self``."""
         if not self.average:

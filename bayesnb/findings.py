@@ -759,6 +759,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     most = {level: readings.most_frequent(own, counts) for level, own in groups.items()}
     groups = {most[level]: own for level, own in groups.items()}
     others = {level: [text for text in own if text != level] for level, own in groups.items() if len(own) > 1}
+    folded = bool(others)
     named = {level: best for level, best in most.items() if level != best}
     if not others and not slips:
         return None
@@ -771,6 +772,8 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     order = _order({*most.values()} - {*slips}) or ()
     said = ("ordered answers" if order else "levels") + " in several spellings, {alike}: {cure}"
     joined = Joined(slips if order else named | slips, order)
+    # Only these pairs are named, which looks as if other spellings stayed apart.
+    said += " (levels that differ only by capitals and spaces are joined, too)" * bool(folded and joined.pairs)
     return Remark.of_family(name, joined.spelled, said, True, alike=", ".join(alike[:3]) + more)
 
 

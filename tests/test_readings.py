@@ -20,7 +20,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, Missing, deploy, families, load
 from bayesnb.data.columns import Column
 from bayesnb.data.improving import best_parts
-from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
+from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised, slips_in
 from bayesnb.data.specifications import parsed
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine
@@ -1277,3 +1277,17 @@ def test_a_new_number_in_another_unit_is_to_be_converted_not_stripped_of_its_uni
     clf = nb.BayesianNB().fit(X, np.arange(60) % 2)
     with pytest.warns(nb.errors.UnreadCellWarning, match=r"such as '7.2 cm', .* write the number of mm$"):
         clf.predict_proba({"rain": ["7.2 cm", "50 mm"]})
+
+
+def test_two_exchanged_letters_are_a_misspelling_even_if_frequent_and_codes_and_names_are_none():
+    counts = {"Braeburn": 169, "Breaburn": 45, "Gala": 300, "Golden Delicious": 90, "Golden Delcious": 8}
+    assert slips_in(counts) == {"Breaburn": "Braeburn", "Golden Delcious": "Golden Delicious"}
+    rare = {
+        "A1": "A2", "Q1": "Q2", "100": "1000", "ward a": "ward w", "Park II": "Park IV", "Christian": "Christina",
+        "Gabriel": "Gabriela", "other": "mother", "e. north": "w. north", "STK-31": "STK-13", "Basel": "Basle",
+    }  # fmt: skip
+    for frequent, other in rare.items():
+        assert not slips_in({frequent: 300, other: 30, "further": 100})
+    assert not slips_in(dict.fromkeys(rare, 300) | dict.fromkeys(list(rare.values())[:5], 1))
+    X, y = pd.DataFrame({"sort": np.repeat([*counts, " Gala"], [*counts.values(), 5])}), None
+    assert "(levels that differ only by capitals and spaces are joined, too)" in str(nb.inspect(X, y))

@@ -1281,6 +1281,7 @@ def test_a_new_number_in_another_unit_is_to_be_converted_not_stripped_of_its_uni
 
 def test_two_exchanged_letters_are_a_misspelling_even_if_frequent_and_codes_and_names_are_none():
     counts = {"Braeburn": 169, "Breaburn": 45, "Gala": 300, "Golden Delicious": 90, "Golden Delcious": 8}
+    assert slips_in({"quick fix": 40, "quick fxi": 1}) == {"quick fxi": "quick fix"}
     assert slips_in(counts) == {"Breaburn": "Braeburn", "Golden Delcious": "Golden Delicious"}
     rare = {
         "A1": "A2", "Q1": "Q2", "100": "1000", "ward a": "ward w", "Park II": "Park IV", "Christian": "Christina",

@@ -175,11 +175,17 @@ def _changed(
             if data == "-" or left == 1:
                 raise
     say(f"{before.statistics.counted()} became {clf.statistics.counted()}")
-    if verb == "with_rows" and clf.statistics.close_to(before.statistics + before.statistics):
-        warn(
-            f"the rows of {data} look like those that {model} had learned (equal counts and sums), so each counts "
-            f"twice now; bayesnb forget with the same rows undoes this"
-        )
+    if verb == "with_rows":
+        how = ""
+        if clf.statistics.close_to(before.statistics + before.statistics):
+            how = "equal counts and sums"
+        elif before.dependence and before.dependence.statistics.near.repeated_in(clf.dependence.statistics.near):
+            how = "cell by cell, except that numbers are compared by intervals"
+        if how:
+            warn(
+                f"the rows of {data} look like rows that {model} had learned ({how}), so they count once more; "
+                "bayesnb forget with the same rows undoes this"
+            )
     known = set(before.classes.tolist())
     if new := [
         f"{c} ({n:,.10g})" for c, n in zip(clf.classes.tolist(), clf.statistics.rows, strict=True) if c not in known

@@ -53,6 +53,13 @@ class NearCounts(Statistic):
         counts[:, place[len(self.cells) :]] += other.counts
         return type(self)(counts, cells)
 
+    def repeated_in(self, more: Self) -> bool:
+        """Whether all rows that ``more`` holds in addition to these are like one of these, unlike new rows."""
+        # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
+        n, once = self.counts.sum(), np.count_nonzero(self.counts == 1)
+        known = np.count_nonzero(more.counts) == np.count_nonzero(self.counts)
+        return bool(known and once * (more.counts.sum() - n) > 10 * n)
+
     def settled(self, before: Self) -> Self:
         """A copy of these counts without rounding errors, and without combinations of cells that no row has."""
         found = super().settled(before)

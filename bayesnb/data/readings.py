@@ -935,7 +935,7 @@ def _least_ratio(slip: str, level: str) -> float:
     further = rest[1:] == other or rest == other[1:]
     if len(slip) >= 4 and (doubled or level == f"{slip}s"):
         return 10
-    if not long or len(slip) < (3 if swapped else 4) or not (swapped or further or rest[1:] == other[1:]):
+    if not long or min(len(slip), len(level)) < 3 or not (swapped or further or rest[1:] == other[1:]):
         return np.inf
     # Christian and Christina, Gabriel and Gabriela, mother and other are no errors.
     within = len(slip) >= 6 and start > 0 and (len(rest) > 2 if swapped else min(len(rest), len(other)) > 0)

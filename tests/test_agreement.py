@@ -148,7 +148,10 @@ def test_draws_of_every_family_in_one_model_agree_with_the_closed_form(sampler):
     assert found.table["z"].abs().max() < 4.5
 
 
-@pytest.mark.parametrize("name", ["play-tennis", "heights", "penguins", "buys-computer", "every family"])
+@pytest.mark.parametrize(
+    "name",
+    ["play-tennis", "heights", pytest.param("penguins", marks=pytest.mark.slow), "buys-computer", "every family"],
+)
 def test_exact_draws_agree_with_the_closed_form(name):
     clf, asked = models()[name]
     found = clf.verify(asked, sampler="exact", random_seed=7)

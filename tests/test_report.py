@@ -307,7 +307,7 @@ def test_a_further_question_is_one_function_and_can_stand_in_the_report(tennis):
 )
 def test_what_cannot_be_computed_is_replaced_by_the_reason(clf, words):
     X, y = datasets.heights()
-    page = report(clf.fit(X, y), X, y, format="md", explain=1, draws=50)
+    page = report(clf.fit(X, y), X, y, format="md", explain=0, draws=50)
     assert ("Not shown" in page) == (words is not None)
     assert words is None or words in page
 
@@ -516,7 +516,7 @@ def test_writing_a_page_to_a_folder_is_refused(tmp_path):
 # The command line
 
 
-QUICK = ("--draws", "50", "--explain", "1", "--dependence", "none")
+QUICK = ("--draws", "50", "--explain", "0", "--dependence", "none")
 
 
 @pytest.mark.parametrize(

@@ -294,3 +294,22 @@ def test_a_sparse_matrix_with_cells_in_several_parts_is_summed_and_left_as_it_wa
         assert (answers[0] == answers[2]).all()
     assert parts.indices.tolist() == [2, 0, 2, 1]
     assert parts.data.tolist() == [1.0, 2.0, 1.0, 3.0]
+
+
+@pytest.mark.parametrize("fitted_by_name", [True, False])
+def test_cells_are_filled_in_by_position_as_by_name(fitted_by_name):
+    X, y = nb.datasets.play_tennis()
+    rows = X[:3].assign(outlook=None, wind="storm")
+    fitted, asked = (X, rows.to_numpy(object)) if fitted_by_name else (X.to_numpy(object), rows)
+    clf = nb.BayesianNB().fit(fitted, y)
+    with pytest.warns(UserWarning, match="feature names"):
+        filled = nb.deploy.fill_in(clf, asked)
+    expected = nb.deploy.fill_in(nb.BayesianNB().fit(X, y), rows)
+    assert filled["value"].tolist() == expected["value"].tolist()
+    assert filled["probability"].tolist() == expected["probability"].tolist()
+
+
+def test_a_column_of_texts_is_warned_of_by_position_too():
+    clf = nb.BayesianNB().fit(*nb.datasets.posts())
+    with pytest.warns(nb.errors.NoKnownWordWarning), pytest.warns(UserWarning, match="feature names"):
+        clf.predict_proba(np.array([["今天天气很好"], ["早上好"]], object))

@@ -45,13 +45,10 @@ def of_part(schema: Schema, table: Table) -> Schema:
     more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
     schema = replace(schema, readings={**schema.readings, **more}) if more else schema
     table = schema.through(table)
+    numbers = (feature for feature in schema.features.values() if feature.origin.kind in OF_NUMBERS)
+    found = table.kinds([column for feature in numbers for column in feature.columns if column in table.place])
+    known = with_kinds(schema, {column: kind for column, kind in found.items() if kind in OF_NUMBERS})
     by_name = schema.named and table.named
-    own = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
-    loose = {c: own[c] for f in schema.features.values() if f.origin.kind in OF_NUMBERS for c in f.columns if c in own}
-    loose = {column: name for column, name in loose.items() if name in table.place}
-    found = table.kinds(loose.values()) if loose else {}
-    kinds = {column: found[name] for column, name in loose.items() if found.get(name) in OF_NUMBERS}
-    known = with_kinds(schema, kinds)
     first = {n: found[n] for n, f in known.features.items() if f.origin.kind == "nothing" and n in found and by_name}
     rest = {n: kind for n, kind in first.items() if kind not in OF_NUMBERS}
     if not rest:

@@ -98,7 +98,6 @@ class Schema:
         # An unseen level, or a cell such as "<0.5", is not missing, although it has no code or no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
-        table = table if self.named and table.named else replace(table, names=self.names)
         for name, each in features.items():
             for j, column in enumerate(each.columns):
                 if column in table.place and found[name][:, j].any():
@@ -191,12 +190,12 @@ class Schema:
         return frame[[name for name in frame.columns if name in fitted]]
 
     def through(self, table: Table) -> Table:
-        """Replace columns such as dates by their feature columns (see ``readings``), unless already replaced."""
-        if not self.readings:
-            return table
+        """Name columns by position if the table or the schema has no names, and replace columns such as dates by their
+        feature columns (see ``readings``), unless already replaced.
+        """
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
             table = table.renamed(self.raw)
-        return table.through(self.readings)
+        return table.through(self.readings) if self.readings else table
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:

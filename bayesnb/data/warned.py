@@ -54,17 +54,14 @@ class UnseenLevelWarning(UserWarning):
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     """For each column, the number of rows of each unseen level or impossible number."""
-    by_position = schema.watched and not (table.named and schema.named)
-    place = dict(zip(schema.names, table.names, strict=True)) if by_position else {}
     found: dict[Any, Counter[Any]] = {}
     for feature, levels in schema.watched:
         if feature.guessed:
-            found |= _impossible_numbers(feature, table, place)
+            found |= _impossible_numbers(feature, table)
         for name, known in levels.items():
-            held = place.get(name, name)
-            if held not in table.place or known.issuperset(table.distinct(held)):
+            if name not in table.place or known.issuperset(table.distinct(name)):
                 continue
-            codes, distinct = table.column(held).coded
+            codes, distinct = table.column(name).coded
             rows = np.bincount(codes[codes >= 0], minlength=len(distinct))
             unseen = {v: int(n) for v, n in zip(distinct, rows, strict=False) if n and v not in known}
             if unseen:
@@ -72,11 +69,11 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     return found
 
 
-def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]) -> dict[Any, Counter[Any]]:
+def _impossible_numbers(feature: Feature, table: Table) -> dict[Any, Counter[Any]]:
     found = {}
     for name in feature.columns:
-        if (held := place.get(name, name)) in table.place:
-            x = table.column(held).reals()
+        if name in table.place:
+            x = table.column(name).reals()
             if (wrong := feature.impossible(x)).any():
                 found[name] = Counter(x[wrong].tolist())
     return found
@@ -114,10 +111,9 @@ def _numbers_in(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
-def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
+def cells_of(table: Table, name: Any) -> list[Any]:
     """The cells of a column before they were converted; ``None`` for a missing cell."""
-    held = name if table.named and schema.named else table.names[schema.names.index(name)]
-    codes, distinct = table.column(held).coded
+    codes, distinct = table.column(name).coded
     return [None if code < 0 else distinct[code] for code in codes]
 
 
@@ -185,15 +181,13 @@ FAR = 20
 
 def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, tuple[str, Counter[Any]]]]:
     """Yield Gaussian columns with numbers far from the mean: name, mean and sd as text, and counts of the numbers."""
-    by_name = schema.named and table.named
-    place = dict(zip(schema.names, schema.names if by_name else table.names, strict=False))
     for name, feature in schema.features.items():
         if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
             continue
         for column, mean, variance in zip(feature.columns, *moments.of_columns()[::2], strict=True):
-            if (held := place[column]) not in table.place or not variance > 0:
+            if column not in table.place or not variance > 0:
                 continue
-            x, sd = table.column(held).reals(), np.sqrt(variance)
+            x, sd = table.column(column).reals(), np.sqrt(variance)
             if (far := np.abs(x - mean) > FAR * sd).any():
                 yield column, (f"mean {mean:.4g}, sd {sd:.2g}", Counter(x[far].tolist()))
 

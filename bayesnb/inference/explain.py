@@ -137,7 +137,7 @@ def explain(
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name
-        kept, cells = found.loc[here, "value"].tolist(), cells_of(table, classifier.schema, name)
+        kept, cells = found.loc[here, "value"].tolist(), cells_of(table, name)
         found["value"] = found["value"].astype(object)
         found.loc[here, "value"] = [cell if old is None else old for old, cell in zip(kept, cells, strict=True)]
     found[["log_odds", "lower", "upper"]] *= UNITS[unit]

@@ -491,7 +491,7 @@ class UnlabelledRowsWarning(UserWarning):
     ...     clf = nb.BayesianNB().fit(X, y.where(y.index > 40))
     >>> print(said[0].message)
     y is missing in 41 of 344 rows, which are learned by EM: drop them if they should not count, or set
-    unlabelled=Unlabelled() if they should
+    unlabelled=nb.Unlabelled() if they should
     """
 
 

@@ -158,11 +158,21 @@ def tried(option: click.Option) -> list[list[str]]:
 @pytest.mark.parametrize(
     "command",
     [
-        # A table in Parquet and one more form of a prediction enter the code of the others.
+        # A table in Parquet, a table to explain and one more form of a prediction enter the code of the others.
         pytest.param(
             each,
             marks=[pytest.mark.slow]
-            * each.startswith(("report", "compare", "audit", "ask", "inspect t.parquet", "predict M t.csv --interval")),
+            * each.startswith(
+                (
+                    "report",
+                    "compare",
+                    "audit",
+                    "ask",
+                    "inspect t.parquet",
+                    "predict M t.csv --interval",
+                    "explain t.csv",
+                )
+            ),
         )
         for each in TRIED
     ],

@@ -363,7 +363,7 @@ def test_real_columns_have_the_density_of_a_model_written_by_hand(together):
     assert_allclose(found[0], found[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("together", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_columns_of_different_numbers_of_levels_have_the_density_of_a_model_written_by_hand(together):
     rng = default_rng(7)
     wide, narrow = rng.multinomial(9, [0.5, 0.3, 0.2], (3, 2)), rng.multinomial(9, [0.4, 0.6], (3, 3))

@@ -271,7 +271,7 @@ def estimate_class_prior(
     >>> deploy.estimate_class_prior(clf, overcast, prob=0.89).loc["no"].round(1)  # four days say little
     probability    0.0
     lower          0.0
-    upper          0.6
+    upper          0.8
     Name: no, dtype: float64
     """
     data, n = classifier.read(X)

@@ -22,6 +22,9 @@ LEAST, MOST = np.float64(1e-150), np.float64(1e150)
 JOINING = np.uint32(0x01020408)
 """The product of four bytes of 0 or 1 with this number has byte k in its bit 24 + k."""
 
+SPREADING, EACH_BYTE = np.uint32(0x00204081), np.uint32(0x01010101)
+"""The product of a number below 16 with ``SPREADING`` has bit i of the number in bit 0 of byte i."""
+
 PIECE = 512
 """Number of cells that are compared with all edges at once, so that they stay in the first-level cache."""
 
@@ -73,8 +76,8 @@ class Bits:
     def __getitem__(self, key: Any) -> Array:
         if isinstance(key, tuple):
             return np.asarray(self)[key]
-        bits = self.fours[key][..., None] >> np.arange(4, dtype=np.uint8) & np.uint8(1)
-        return bits.reshape(*bits.shape[:-2], -1)[..., : self.shape[1]]
+        words = self.fours[key].astype("<u4", order="C") * SPREADING & EACH_BYTE
+        return words.view(np.uint8)[..., : self.shape[1]]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self[:], dtype)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
-from bayesnb.kernels.reading import Bits, fours
+from bayesnb.kernels.reading import EACH_BYTE, SPREADING, Bits, fours
 from bayesnb.kernels.two_floats import TwoFloat, rounded_once, two_product, two_sum
 
 WIDE = 5, 16
@@ -72,14 +72,14 @@ def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
 
 @loop
 def _add_fours(x: Array, codes: Array, found: Array) -> None:
-    # The product moves bit i of a number below 16 to bit 0 of byte i. Each byte of a sum then counts 255 rows.
+    # Each byte of a sum counts up to 255 rows.
     few = np.zeros((len(found), x.shape[1]), np.uint32)
     counts = few.view(np.uint8)
     for start in range(0, len(x), 255):
         for i in range(start, min(start + 255, len(x))):
             row = few[codes[i]]
             for k in range(x.shape[1]):
-                row[k] += np.uint32(x[i, k]) * np.uint32(0x00204081) & np.uint32(0x01010101)
+                row[k] += np.uint32(x[i, k]) * SPREADING & EACH_BYTE
         for c in range(len(found)):
             for j in range(found.shape[1]):
                 found[c, j] += counts[c, j]

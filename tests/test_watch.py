@@ -1,6 +1,6 @@
 """The alarm for streams: its numbers are uniform at every parameter, its bets are fair, and it sees changes."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -53,10 +53,10 @@ def test_a_number_of_a_normal_column_is_the_distribution_function_of_student_t()
 def test_the_next_bet_is_a_density_whatever_the_numbers_before_were():
     rng = np.random.default_rng(0)
     for n in (0, 3, 70):
-        bets, _ = Bets.new().after(rng.beta(2, 1, n))
+        bets, _ = Bets.new().after(rng.beta(2, 1, n), np.zeros(n))
 
         def density(z, bets=bets):
-            grown = bets.after(np.array([ndtr(z)]))[0]
+            grown = bets.after(np.array([ndtr(z)]), np.zeros(1))[0]
             return np.exp(grown.log_e - bets.log_e - z * z / 2) / np.sqrt(2 * np.pi)
 
         edges = [-7, *np.sort(alarm.ndtri(alarm.SPLITS)), 7]
@@ -247,7 +247,9 @@ def test_an_alarm_says_what_changed(labelled):
     labels = np.where(k & (rng.random(n) < 0.5), "yes", y[later]) if labelled else None
     found = nb.checks.watch(nb.BayesianNB().fit(X, y), X, y).update(new, labels)
     changes = found.table.drop_duplicates("column").set_index("column")["change"]
-    assert changes[["higher", "lower", "wider"]].tolist() == ["higher values", "lower values", "more spread"]
+    assert changes[["higher", "lower", "wider"]].tolist() == [
+        "higher values", "lower values, less spread", "more spread",
+    ]  # fmt: skip
     assert changes[["kind", "flag", "member"]].tolist() == [
         "'v' more frequent", "1 more frequent", "False more frequent",
     ]  # fmt: skip
@@ -258,6 +260,30 @@ def test_an_alarm_says_what_changed(labelled):
     if labelled:
         frequencies = found.table[found.table["column"] == "class frequencies"].set_index("class")["change"]
         assert frequencies.to_dict() == {"no": "less frequent", "yes": "more frequent"}
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("family", ["gaussian", "log-normal", "mixture", "shared-gaussian", "polya-tree"])
+def test_a_change_of_the_mean_and_of_the_spread_are_named_apart(family, given, labelled):
+    if not (given or labelled) or (not given and family not in ("gaussian", "log-normal")):
+        pytest.skip("such columns need learned rows")
+    rng, n, new = np.random.default_rng(0), 1000, 400
+    y, later = np.array(["a", "b"] * (n // 2)), np.array(["a", "b"] * (new // 2))
+    learned, read = rng.normal(size=n), np.exp if family == "log-normal" else np.asarray
+    clf = nb.BayesianNB({"t": family}).fit(pd.DataFrame({"t": read(learned)}), y)
+    watch = nb.checks.watch(clf, *((pd.DataFrame({"t": read(learned)}), y) if given else ()))
+    for shift, spread in product([-5, -4, -3, -1.5, -1, -0.5, 0.5, 1, 1.5, 3, 4, 5], [0.2, 1, 3]):
+        stream = shift + spread * rng.normal(size=new)
+        X = pd.DataFrame({"t": read(stream)})
+        changes = watch.update(X, later if labelled else None).table.query("column == 't' and change != ''")["change"]
+        for change in changes:
+            if abs(shift) >= (1 if spread < 3 else 1.5):
+                assert ("higher values" if shift > 0 else "lower values") in change, (shift, spread)
+            assert ("lower values" if shift > 0 else "higher values") not in change, (shift, spread)
+            assert ("less spread" in change) == (spread == 0.2), (shift, spread, change)
+            assert ("more spread" in change) == (spread == 3), (shift, spread, change)
+        assert len(changes) or (abs(shift) < 1 and spread == 1)
 
 
 def test_an_alarm_of_later_dates_is_expected_and_hides_no_other_alarm():

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,12 +35,53 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 # Values to uniform numbers
 
 
+class Moments(NamedTuple):
+    """Number of rows, mean, variance and kurtosis; 0 and 1 are the mean and variance of the learned values."""
+
+    n: float
+    mean: float
+    variance: float
+    kurtosis: float
+
+    @classmethod
+    def of(cls, sums: Array) -> Moments:
+        """Moments by the number of rows and the sums of the first four powers."""
+        n = sums[0]
+        m, *power = sums[1:] / max(n, 1.0)
+        second = max(power[0] - m**2, 0.0)
+        fourth = power[2] - 4 * m * power[1] + 6 * m**2 * power[0] - 3 * m**4
+        return cls(n, m, second * n / max(n - 1, 1.0), fourth / second**2 if second > 0 else 3.0)
+
+    def changes(self, old: Moments) -> list[str]:
+        """How rows differ from ``old`` by more than three standard errors: in the mean, in the spread, or in both."""
+        if self.n < 1 or old.n < 2:
+            return []
+        # A mean is compared by the larger variance, so that a change of the spread is not mistaken for one of the mean.
+        # Variances are compared by the cube root of an F ratio (Paulson 1942), with fewer degrees of freedom for heavy
+        # tails (Box 1953).
+        wide = max(self.variance, old.variance) / self.n + old.variance / old.n
+        away = self.mean - old.mean
+        found = ["higher values" if away > 0 else "lower values"] * bool(away**2 > 9 * wide)
+        if self.n < 2 or old.variance <= 0:
+            return found
+        tails = 9 / (max(self.kurtosis, old.kurtosis, 3.0) - 1)
+        new_part, old_part = 1 / (tails * (self.n - 1)), 1 / (tails * (old.n - 1))
+        root = np.cbrt(self.variance / old.variance)
+        far = (root * (1 - new_part) - (1 - old_part)) / np.sqrt(root**2 * new_part + old_part)
+        return found + ["more spread" if far > 0 else "less spread"] * bool(abs(far) > 3)
+
+
 class Reader(ABC):
     """A reader turns the values of a column in one class into numbers that are uniform unless the stream changes."""
 
     @property
     def streams(self) -> int:
         return 1
+
+    @property
+    def learned(self) -> Moments:
+        """Moments of the learned values of a number column."""
+        raise NotImplementedError
 
     def read(self, x: Array) -> Array:
         """Values of the cells, (row,), with NaN for cells to skip."""
@@ -116,6 +157,10 @@ class Normals(Reader):
     mean: float
     scatter: float
 
+    @property
+    def learned(self) -> Moments:
+        return Moments(self.n, self.mean, self.scatter / max(self.n - 1, 1.0), 3.0)
+
     def after(self, x: Array, chance: Array) -> tuple[Normals, Array]:
         n = self.n + np.arange(len(x) + 1)
         away = np.concatenate([[0.0], np.cumsum(x - self.mean)])
@@ -135,6 +180,11 @@ class Rates(Reader):
 
     n: float
     total: float
+
+    @property
+    def learned(self) -> Moments:
+        rate = self.total / max(self.n, 1.0)
+        return Moments(self.n, rate, rate, 3.0 + 1 / rate if rate > 0 else 3.0)
 
     def after(self, x: Array, chance: Array) -> tuple[Rates, Array]:
         n, total = self.n + np.arange(1, len(x) + 1), self.total + np.cumsum(x)
@@ -156,6 +206,13 @@ class Ranks(Reader):
     # 2003).
 
     values: tuple[float, ...]
+
+    @property
+    def learned(self) -> Moments:
+        x = np.array(self.values)
+        mean = float(x.mean()) if len(x) else 0.0
+        own = Moments.of(((x - mean)[:, None] ** np.arange(5)).sum(0))
+        return own._replace(mean=mean)
 
     def after(self, x: Array, chance: Array) -> tuple[Ranks, Array]:
         values, u = [*self.values], np.empty(len(x))
@@ -193,8 +250,9 @@ STARTS = np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RES
 class Bets:
     """A mixture of bets that the numbers of a stream are not uniform."""
 
-    # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), and the number of rows above each
-    # split. ``began`` holds these sums at the start of each bet, (bet, 3 + split). ``log_e`` is the log capital.
+    # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), the number of rows above each split,
+    # and the sums of the first four powers of the standardized values, which name a change. ``began`` holds these sums
+    # at the start of each bet, (bet, sum). ``log_e`` is the log capital.
     # The numbers u are independent and uniform if the stream does not change. A bet is a density f; its capital ∏
     # f(u_t) is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville
     # 1939).
@@ -205,14 +263,14 @@ class Bets:
 
     @classmethod
     def new(cls) -> Bets:
-        return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
+        return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))))
 
-    def after(self, u: Array) -> tuple[Bets, Array]:
+    def after(self, u: Array, values: Array) -> tuple[Bets, Array]:
         """The updated bets, and the log capital after each number in ``u``, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
-        each = np.column_stack([np.ones(len(u)), z, z**2, u[:, None] > SPLITS])
+        each = np.column_stack([np.ones(len(u)), z, z**2, u[:, None] > SPLITS, values[:, None] ** np.arange(1, 5)])
         path = self.sums + np.cumsum(each, axis=0)
         begin = (self.sums[0] < STARTS) & (path[-1, 0] >= STARTS)
         began = np.concatenate([self.began, path[(STARTS[begin] - self.sums[0] - 1).astype(np.intp)]])
@@ -229,7 +287,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
+    n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:-4]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
     of_z += gammaln(shape) - gammaln(SHAPE) + squares / 2
@@ -247,7 +305,8 @@ class Line:
 
     # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
     # position of the class. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds
-    # arrays: row numbers and log capitals.
+    # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, and ``at_alarm`` the sums
+    # of its bets at the alarm.
 
     column: Any
     label: Any
@@ -258,6 +317,13 @@ class Line:
     log_largest: float = 0.0
     alarm: int = 0
     path: tuple[Array, ...] = ()
+    learned: Moments | None = None
+    at_alarm: Array | None = None
+
+    @classmethod
+    def new(cls, column: Any, label: Any, feature: str | None, place: int, reader: Reader) -> Line:
+        learned = None if isinstance(reader, Levels) else reader.learned
+        return cls(column, label, feature, place, reader, (Bets.new(),) * reader.streams, learned=learned)
 
     @property
     def log_e(self) -> float:
@@ -269,39 +335,50 @@ class Line:
             return ""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
-        n, z, squares = since[_log_bet(since).argmax(), :3]
+        since = since[_log_bet(since).argmax()]
         if isinstance(self.reader, Levels):
-            k, more, two = self.bets.index(best), z > 0, len(self.reader.counts) == 2
+            k, more, two = self.bets.index(best), since[1] > 0, len(self.reader.counts) == 2
             if self.feature is None:
                 return "less frequent" if more else "more frequent"  # Level 0 stands for the other classes.
             k, more = (1 - k, True) if two and not more else (k, more)
             places = np.arange(len(levels)) if self.reader.places is None else self.reader.places[:-1]
             named = [repr(levels[level]) for level in np.flatnonzero(places[: len(levels)] == k)]
             return f"{named[0] if len(named) == 1 else 'other levels'} {'more' if more else 'less'} frequent"
-        away, spread = z / np.sqrt(n), (squares / n - 1) * np.sqrt(n / 2)
-        if max(abs(away), abs(spread)) < 3:
-            return "another shape"
-        if abs(away) >= abs(spread):
-            return "higher values" if away > 0 else "lower values"
-        return "more spread" if spread > 0 else "less spread"
+        # All rows after the alarm have changed, and rows since a bet began may not have. The numbers of the bets are
+        # compared last, for changes of the shape and for columns without learned values.
+        old, standard = self.learned._replace(mean=0.0, variance=float(self.learned.variance > 0)), [0.0, 1.0, 3.0]
+        named = (
+            Moments.of((best.sums - self.at_alarm)[[0, -4, -3, -2, -1]]).changes(old)
+            or Moments.of(since[[0, -4, -3, -2, -1]]).changes(old)
+            or Moments.of(np.array([*since[:3], 0, 0]))._replace(kurtosis=3.0).changes(Moments(np.inf, *standard))
+        )
+        return ", ".join(named) or "another shape"
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
         if not len(x):
             return self
         reader, streams = self.reader.after(x, chance)
-        found = [bets.after(u[~np.isnan(u)]) for bets, u in zip(self.bets, streams, strict=True)]
-        rows = rows[~np.isnan(streams[0])]
+        used = ~np.isnan(streams[0])
+        values, rows, streams = np.zeros(used.sum()), rows[used], streams[:, used]
+        if self.learned is not None:
+            values = (x[used] - self.learned.mean) / (np.sqrt(self.learned.variance) or 1.0)
+        found = [bets.after(u, values) for bets, u in zip(self.bets, streams, strict=True)]
         if not len(rows):
             return replace(self, reader=reader)
         log_e = np.max([path for _, path in found], axis=0) - np.log(len(self.bets))
-        over = rows[log_e >= log_limit]
+        over = np.flatnonzero(log_e >= log_limit)
+        alarm, at_alarm = self.alarm, self.at_alarm
+        if not alarm and len(over):
+            alarm = int(rows[over[0]])
+            at_alarm = self.bets[0].after(streams[0, : over[0] + 1], values[: over[0] + 1])[0].sums
         some = np.unique(np.linspace(0, len(rows) - 1, 200).astype(np.intp))
         return replace(
             self,
             reader=reader,
             bets=tuple(bets for bets, _ in found),
             log_largest=max(self.log_largest, float(log_e.max())),
-            alarm=self.alarm or (int(over[0]) if len(over) else 0),
+            alarm=alarm,
+            at_alarm=at_alarm,
             path=(*self.path, np.stack([rows[some], log_e[some]])),
         )
 
@@ -546,7 +623,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     given = None if X is None else classifier.encoded(classifier.rows(X, y).labelled())
     labels = classifier.classes.tolist()
     lines = [
-        Line(FREQUENCIES, label, None, c, Levels(np.array([rows.sum() - rows[c], rows[c]])), (Bets.new(),))
+        Line.new(FREQUENCIES, label, None, c, Levels(np.array([rows.sum() - rows[c], rows[c]])))
         for c, label in enumerate(labels)
     ]
     unwatched: dict[bool, list[Any]] = {True: [], False: []}
@@ -555,7 +632,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
             for labelled, which in ((True, [*enumerate(labels)]), (False, [(None, None)])):
                 found = [(label, _reader(classifier, name, place, c, given, random_state)) for c, label in which]
                 known = [(label, reader) for label, reader in found if reader is not None]
-                lines += [Line(column, label, name, place, r, (Bets.new(),) * r.streams) for label, r in known]
+                lines += [Line.new(column, label, name, place, r) for label, r in known]
                 if not known:
                     unwatched[labelled].append(column if feature.text is None else feature.named[0])
     return Watch(classifier, level, random_state, tuple(lines), {k: (*dict.fromkeys(v),) for k, v in unwatched.items()})

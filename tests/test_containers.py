@@ -313,3 +313,15 @@ def test_a_column_of_texts_is_warned_of_by_position_too():
     clf = nb.BayesianNB().fit(*nb.datasets.posts())
     with pytest.warns(nb.errors.NoKnownWordWarning), pytest.warns(UserWarning, match="feature names"):
         clf.predict_proba(np.array([["今天天气很好"], ["早上好"]], object))
+
+
+def test_ordinal_codes_and_identifiers_are_warned_of_in_every_container_and_wherever_the_class_stands():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: np.r_[np.arange(4.0), rng.integers(0, 4, 56)] for name in "ab"})
+    y = rng.choice(["u", "v"], len(X))
+    for table, labels in ((X, y), (pl.from_pandas(X), y), (X.to_dict("list"), y), (X.assign(k=y), "k")):
+        with pytest.warns(EncodedColumnsWarning, match="ordinal"):
+            BayesianNB().fit(table, labels)
+    X = X.assign(id=np.arange(len(X)) * 7 + 3)
+    with pytest.warns(nb.errors.IdentifierWarning, match="60 whole numbers"):
+        BayesianNB().fit(pd.concat([X, X[:5]]), np.r_[y, y[:5]], np.r_[np.ones(60), np.zeros(5)])

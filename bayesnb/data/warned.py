@@ -343,10 +343,10 @@ def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message
                 yield Message(said, column=column, levels=seen, among=among, cure=cure), IdentifierWarning
 
 
-def _numbered(X: Any, schema: Schema) -> Iterator[tuple[Message, type[TableRemark]]]:
+def _numbered(table: Table, schema: Schema) -> Iterator[tuple[Message, type[TableRemark]]]:
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
-    table = schema.through(Table.of(X)) if keys else None
+    table = schema.through(table) if keys else table
     for column in keys:
         x = table.column(column).reals()
         x = x[~np.isnan(x)]
@@ -527,14 +527,13 @@ class EncodedColumnsWarning(UserWarning):
     """
 
 
-def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
+def _warn_of_encoders(table: Table, schema: Schema, statistics: Statistics) -> None:
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
-    said, table = [], None
+    said = []
     if runs := list(_runs(names, mean[statistics.rows > 0])):
-        table = schema.through(Table.of(X))
-        groups = [run for run in runs if _one_hot(table, run)]
+        groups = [run for run in runs if _one_hot(schema.through(table), run)]
         if groups:
             first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
             said.append(
@@ -552,7 +551,7 @@ def _warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
             f"{'have' if len(scaled) > 1 else 'has'} mean 0 and variance 1, as if a scaler had made them, which "
             "changes no probability and hides their unit"
         )
-    if len(names) == len(schema.names) and _codes(X, names):
+    if len(names) == len(schema.names) and _codes(table.source, names):
         said.append(
             f"every column ({_shown(names)}) holds all numbers from 0 to its maximum as floats, as if an ordinal "
             "encoder had made them, and codes are read as measurements"
@@ -665,9 +664,9 @@ def _warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> Non
             )
 
 
-def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any = None) -> None:
-    """Warn of columns and labels that are probably read wrongly."""
-    for said, kind in (*_of_levels(schema, statistics), *(() if X is None else _numbered(X, schema))):
+def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, table: Table | None) -> None:
+    """Warn of columns and labels that are probably read wrongly. ``table`` is ``None`` if it was read in parts."""
+    for said, kind in (*_of_levels(schema, statistics), *(() if table is None else _numbered(table, schema))):
         warn(said, kind)
     k, rows = len(classes), float(statistics.rows.sum())
     if said := spelled_apart(classes.tolist()):
@@ -678,8 +677,8 @@ def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, X: Any
         if classes.dtype.kind in "iuf":
             like = "a number: cut it into classes, as with pandas.qcut, or use a regression"
         warn(f"y has {k:,} classes in {rows:,.10g} rows, as if it were {like}", ManyClassesWarning)
-    if X is not None:
-        _warn_of_encoders(X, schema, statistics)
+    if table is not None:
+        _warn_of_encoders(table, schema, statistics)
 
 
 def _shown(names: Sequence[Any]) -> str:

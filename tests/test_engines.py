@@ -244,7 +244,7 @@ def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
 
 def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
     frames = [FRAME.iloc[:100], FRAME.iloc[100:300].assign(kind=None)]
-    with pytest.raises(ValueError, match=r"'kind' holds no class in row 100:.*unlabelled=Unlabelled\(weight=0\)"):
+    with pytest.raises(ValueError, match=r"'kind' holds no class in row 100:.*unlabelled=nb.Unlabelled\(weight=0\)"):
         BayesianNB(TOLD).fit(iter(frames), "kind", "weight")
     clf = BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)).fit(iter(frames), "kind", "weight")
     assert clf.class_count_.sum() == FRAME["weight"][:100].sum()

@@ -366,7 +366,7 @@ def test_an_overconfident_model_gets_the_cure_of_its_confidence(copies, share, c
     assert card.shifted == (cures == "prior")
     assert not scorecard(GaussianNB().fit(*learned), X, y, cv=None).shifted
     if cures == "prior":
-        assert 'use deploy.with_class_prior(model, card.by_class["rows"] / card.rows)' in card.sentence
+        assert 'use nb.deploy.with_class_prior(model, card.by_class["rows"] / card.rows)' in card.sentence
         better = deploy.with_class_prior(clf, card.by_class["rows"] / card.rows)
         (option,) = re.findall(r"--class-prior ('[^']*'|\S*)\.\s", said)
         assert run(capsys, *fit, "--force", "--class-prior", *shlex.split(option))[0] == 0

@@ -38,7 +38,7 @@ class NoKnownWordWarning(UserWarning):
     ...     proba = clf.predict_proba({"text": ["今天天气很好", "早上好"]})
     >>> print(said[0].message)
     column 'text': 2 of 2 texts contain no known word; for a script without spaces between words, count characters, as
-    Text(analyzer="char", ngram_range=(1, 2))
+    nb.Text(analyzer="char", ngram_range=(1, 2))
     """
 
 

@@ -794,7 +794,7 @@ def test_a_table_of_small_counts_with_many_zeros_is_told_of_multinomial_unless_c
     share = rng.dirichlet(np.full(15, 8), 2)[(y == "bad").astype(int)]
     words = pd.DataFrame([rng.multinomial(k, p) for k, p in zip(rng.integers(3, 12, 200), share, strict=True)])
     words = words.set_axis([f"word {k}" for k in range(15)], axis=1)
-    told = "% of them 0: if a row counts words, features=Multinomial()"
+    told = "% of them 0: if a row counts words, features=nb.Multinomial()"
     for table, labels in ((words, None), (words, list(y)), (words.assign(y=y), "y"), (words.astype("Int64"), list(y))):
         assert told in str(nb.inspect(table, labels))
     found, turned = (nb.inspect(table, list(y)).table for table in (words, words.iloc[:, ::-1]))

@@ -17,7 +17,7 @@ from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
-from bayesnb.data.tables import Table, in_memory, streams
+from bayesnb.data.tables import in_memory, streams
 from bayesnb.data.targets import NO_LABEL, with_named
 from bayesnb.data.text import warn_of_own_words
 from bayesnb.dependence import learning as dependent
@@ -53,7 +53,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     if not in_parts and made.em is None:
         _warn_of_own_words(learned, rows)
     soft = len(getattr(y, "shape", ())) > 1  # A row is then repeated for each of its classes.
-    table = None if in_parts else Table.of(X) if soft else rows.table
+    table = None if in_parts else learned.schema.table_of(X) if soft else rows.table
     warned.warn_of_table(learned.schema, learned.statistics, made.classes, table)
     if not in_parts:
         warned.warn_of_target(rows.table, rows.target, soft)

@@ -269,6 +269,15 @@ def test_the_audit_first_names_the_family_that_inspect_prefers_to_a_gaussian(wei
         assert "inspect prefers" not in str(better)
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_the_audit_knows_the_dependence_of_its_model(copied):
+    rng = np.random.default_rng(5)
+    y = rng.integers(2, size=200)
+    X = rng.normal(y[:, None], size=(200, 3))
+    X = np.column_stack([X, X[:, 0]]) if copied else X
+    assert nb.checks.independence(nb.BayesianNB(dependence="weighted").fit(X, y), X, y).dependence == "weighted"
+
+
 def test_one_column_one_class_and_a_bag_of_words_have_nothing_to_compare():
     X, y = made_by_the_model()
     assert str(asked({"a": X["a"]}, y)).startswith("There is no pair of columns to compare; ")

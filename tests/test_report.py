@@ -559,9 +559,9 @@ def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_pat
 def test_with_a_dependence_the_interval_of_the_probability_is_not_said_to_be_given_the_row(capsys):
     _, out, _ = run(capsys, "explain", "heights", "--dependence", "tempered", "--row", "0")
     said = " ".join(out.split())
-    assert "given the row" not in said
+    assert "Given the row" not in said
     assert "The probability averages over the parameters" in said
-    assert " (of the probability: given the row, often narrower)." in " ".join(
+    assert ". Given the row, the probability's is often narrower." in " ".join(
         explained(capsys, "heights", "--row", "0")[1].split()
     )
 

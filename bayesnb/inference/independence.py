@@ -253,17 +253,23 @@ def independence(
     data, labels = classifier.encoded(rows)
     classifier.require_learned(labels.weights())
     found = audited(classifier.posterior, data, labels, probability_of_interval(prob))
+    if classifier.dependence is not None:
+        found = replace(found, dependence=classifier.dependence.spec.name)
     if found.advice is None and found.dependent.empty:
         return found
-    families, far = _of_gaussians(classifier, rows)
+    from bayesnb.findings import far_from_others, preferred
+
+    columns, labels = _gaussians(classifier, rows)
+    heaviest_first = sorted(columns, key=lambda column: -np.nan_to_num(column.kurt()))
+    found = replace(found, far=tuple(filter(None, map(far_from_others, heaviest_first))))
     if classifier.dependence is not None:
-        return replace(found, dependence=classifier.dependence.spec.name, far=far)
-    return replace(found, families=families, far=far)
+        return found
+    return replace(found, families=tuple(filter(None, (preferred(column, labels) for column in columns))))
 
 
-def _of_gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[tuple[Cure, ...], tuple[Message, ...]]:
-    """For columns that the model reads as Gaussian, the families that ``inspect`` prefers, and numbers far away."""
-    from bayesnb.findings import LOOKED_AT, far_from_others, preferred
+def _gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[list[pd.Series], pd.Series]:
+    """The numbers of columns that the model reads as Gaussian, and the class of each row; of many rows, a sample."""
+    from bayesnb.findings import LOOKED_AT
 
     schema, weight = classifier.schema, rows.weight
     table = schema.through(rows.table)
@@ -273,10 +279,7 @@ def _of_gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[tuple[Cur
     some = few_rows(table, LOOKED_AT, 0)
     some = np.repeat(some, weight[some].astype(int) if counts else weight[some] > 0)
     labels = pd.Series(rows.target.codes[some])
-    columns = [pd.Series(table.column(name).reals()[some], name=name) for name in names]
-    families = (preferred(column, labels) for column in columns)
-    far = (far_from_others(column) for column in sorted(columns, key=lambda column: -column.kurt()))
-    return tuple(filter(None, families)), tuple(filter(None, far))
+    return [pd.Series(table.column(name).reals()[some], name=name) for name in names], labels
 
 
 def audited(

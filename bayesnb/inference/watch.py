@@ -35,8 +35,8 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 # Values to uniform numbers
 
 
-class Moments(NamedTuple):
-    """Number of rows, mean, variance and kurtosis; 0 and 1 are the mean and variance of the learned values."""
+class MeanAndSpread(NamedTuple):
+    """Number, mean, variance and kurtosis of the values of a column."""
 
     n: float
     mean: float
@@ -44,16 +44,16 @@ class Moments(NamedTuple):
     kurtosis: float
 
     @classmethod
-    def of(cls, sums: Array) -> Moments:
-        """Moments by the number of rows and the sums of the first four powers."""
+    def of(cls, sums: Array) -> MeanAndSpread:
+        """Compute them from the number of values and the sums of their first four powers."""
         n = sums[0]
         m, *power = sums[1:] / max(n, 1.0)
         second = max(power[0] - m**2, 0.0)
         fourth = power[2] - 4 * m * power[1] + 6 * m**2 * power[0] - 3 * m**4
         return cls(n, m, second * n / max(n - 1, 1.0), fourth / second**2 if second > 0 else 3.0)
 
-    def changes(self, old: Moments) -> list[str]:
-        """How rows differ from ``old`` by more than three standard errors: in the mean, in the spread, or in both."""
+    def changes(self, old: MeanAndSpread) -> list[str]:
+        """Name the changes since ``old``, of the mean and of the spread, that exceed three standard errors."""
         if self.n < 1 or old.n < 2:
             return []
         # A mean is compared by the larger variance, so that a change of the spread is not mistaken for one of the mean.
@@ -79,8 +79,8 @@ class Reader(ABC):
         return 1
 
     @property
-    def learned(self) -> Moments:
-        """Moments of the learned values of a number column."""
+    def learned(self) -> MeanAndSpread:
+        """Mean and spread of the learned values; only for columns of numbers."""
         raise NotImplementedError
 
     def read(self, x: Array) -> Array:
@@ -158,8 +158,8 @@ class Normals(Reader):
     scatter: float
 
     @property
-    def learned(self) -> Moments:
-        return Moments(self.n, self.mean, self.scatter / max(self.n - 1, 1.0), 3.0)
+    def learned(self) -> MeanAndSpread:
+        return MeanAndSpread(self.n, self.mean, self.scatter / max(self.n - 1, 1.0), 3.0)
 
     def after(self, x: Array, chance: Array) -> tuple[Normals, Array]:
         n = self.n + np.arange(len(x) + 1)
@@ -182,9 +182,9 @@ class Rates(Reader):
     total: float
 
     @property
-    def learned(self) -> Moments:
+    def learned(self) -> MeanAndSpread:
         rate = self.total / max(self.n, 1.0)
-        return Moments(self.n, rate, rate, 3.0 + 1 / rate if rate > 0 else 3.0)
+        return MeanAndSpread(self.n, rate, rate, 3.0 + 1 / rate if rate > 0 else 3.0)
 
     def after(self, x: Array, chance: Array) -> tuple[Rates, Array]:
         n, total = self.n + np.arange(1, len(x) + 1), self.total + np.cumsum(x)
@@ -208,10 +208,10 @@ class Ranks(Reader):
     values: tuple[float, ...]
 
     @property
-    def learned(self) -> Moments:
+    def learned(self) -> MeanAndSpread:
         x = np.array(self.values)
         mean = float(x.mean()) if len(x) else 0.0
-        own = Moments.of(((x - mean)[:, None] ** np.arange(5)).sum(0))
+        own = MeanAndSpread.of(((x - mean)[:, None] ** np.arange(5)).sum(0))
         return own._replace(mean=mean)
 
     def after(self, x: Array, chance: Array) -> tuple[Ranks, Array]:
@@ -317,7 +317,7 @@ class Line:
     log_largest: float = 0.0
     alarm: int = 0
     path: tuple[Array, ...] = ()
-    learned: Moments | None = None
+    learned: MeanAndSpread | None = None
     at_alarm: Array | None = None
 
     @classmethod
@@ -346,11 +346,12 @@ class Line:
             return f"{named[0] if len(named) == 1 else 'other levels'} {'more' if more else 'less'} frequent"
         # All rows after the alarm have changed, and rows since a bet began may not have. The numbers of the bets are
         # compared last, for changes of the shape and for columns without learned values.
-        old, standard = self.learned._replace(mean=0.0, variance=float(self.learned.variance > 0)), [0.0, 1.0, 3.0]
+        powers, old = [0, -4, -3, -2, -1], self.learned._replace(mean=0.0, variance=float(self.learned.variance > 0))
+        of_bets = MeanAndSpread.of(np.array([*since[:3], 0, 0]))._replace(kurtosis=3.0)
         named = (
-            Moments.of((best.sums - self.at_alarm)[[0, -4, -3, -2, -1]]).changes(old)
-            or Moments.of(since[[0, -4, -3, -2, -1]]).changes(old)
-            or Moments.of(np.array([*since[:3], 0, 0]))._replace(kurtosis=3.0).changes(Moments(np.inf, *standard))
+            MeanAndSpread.of((best.sums - self.at_alarm)[powers]).changes(old)
+            or MeanAndSpread.of(since[powers]).changes(old)
+            or of_bets.changes(MeanAndSpread(np.inf, 0.0, 1.0, 3.0))
         )
         return ", ".join(named) or "another shape"
 

@@ -15,10 +15,10 @@ from bayesnb.kernels.reading import EACH_BYTE, SPREADING, Bits, fours
 from bayesnb.kernels.two_floats import TwoFloat, rounded_once, two_product, two_sum
 
 WIDE = 5, 16
-"""From this number on, columns (of rows without and with weights) are padded to a multiple of eight, added at once."""
+"""Number of columns from which rows are padded to a multiple of eight numbers: without weights, and with weights."""
 
 STEP = 64
-"""Number of rows after which zeros are looked for."""
+"""Number of rows whose zeros are looked for at once, while the rows are in the cache."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:

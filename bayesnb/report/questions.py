@@ -75,7 +75,7 @@ MEANT = {
 def intervals(prob: float, notes: Mapping[str, Any]) -> str:
     """The legend of the intervals. ``notes`` are the ``attrs`` of the result of ``predict_interval``."""
     said = {
-        "row": " (of the probability: given the row, often narrower).",
+        "row": ". Given the row, the probability's is often narrower.",
         "data": ". The probability averages over the parameters, so it can differ from the median of its interval, or "
         "lie outside the interval.",
     }

@@ -60,9 +60,9 @@ MOST_COLUMNS = 200
 class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
-    ``features`` holds the feature of each column, and ``places`` the position of the column in its feature. ``terms``
-    holds the position of each column in ``posterior.pieces``. ``cuts`` holds the intervals of a real column, the
-    levels of a categorical column, or the number 2 for a column of zeros and ones.
+    ``features`` holds the feature (group of columns) of each column, and ``places`` the column's position in the
+    feature. ``terms`` holds the position of each column in ``posterior.pieces``. ``cuts`` holds the intervals of a real
+    column, the levels of a categorical column, or the number 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -72,7 +72,7 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """Choose each column's levels, or its intervals by repeated halving at weighted medians, from encoded rows."""
+        """From encoded rows, find each column's levels, or cut the column into intervals by repeated halving."""
         cuts = {
             (piece.feature, piece.column, term): cut
             for term, piece in enumerate(posterior.pieces)
@@ -94,11 +94,11 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """The :class:`Axis` of each column; real columns are halved ``depth`` times."""
+        """How each column is divided, as an :class:`Axis`; real columns are halved ``depth`` times."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The finest interval or level of each row in each column, (column, row); -1 if missing or unseen."""
+        """The code of each value's finest interval or level, (column, row); -1 if missing or unseen."""
         found = np.empty((len(self), n_rows), np.int32)
         ready = pieces.by_column({name: x for name, x in data.items() if name in self.features})
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
@@ -110,7 +110,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """Convert the finest intervals to the intervals after ``depth`` halvings."""
+        """Convert codes of the finest intervals to codes of the intervals after ``depth`` halvings."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -122,7 +122,7 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The rank of each row's interval or level in its column, (column, row); -1 if missing."""
+        """For each value, the rank of its interval or level within the column, (column, row); -1 if missing."""
         found = codes.copy()
         for k in np.flatnonzero(self.real):
             found[k] = np.where(codes[k] < 0, -1, np.searchsorted(self.cuts[k].paths, codes[k]))
@@ -139,13 +139,13 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column has all 2^``OFFSET_DEPTH`` intervals."""
+        """Whether ``OFFSET_DEPTH`` halvings cut every real column into 2^``OFFSET_DEPTH`` intervals."""
         # If an interval is missing, negating the column may not reverse the numbers of its intervals.
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """Number the cells after ``OFFSET_DEPTH`` halvings, across all columns, (row, column); -1 if missing."""
+        """Each value's interval (after ``OFFSET_DEPTH`` halvings) or level, numbered across columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -161,7 +161,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count the rows in each pair of cells after ``depth`` halvings, for the column pairs in ``which``."""
+        """For each pair of columns in ``which``, count the rows in each pair of cells after ``depth`` halvings."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in cuts(len(labels), len(self)) if which else ():
@@ -171,11 +171,11 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """Select the names of the grid's columns from ``called``, the names of all terms."""
+        """Select the names of the grid's columns from ``called``, which names every term of the model."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """The name of each level or interval with an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        """Names of levels and intervals that have an offset of log-odds: "outlook = rain", "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -246,7 +246,7 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 class Numbers:
     """Standardize real columns with stored means and standard deviations.
 
-    Columns with fewer than two values are omitted. Values are clipped to the range from ``low`` to ``high``.
+    Columns with fewer than two distinct values are omitted. Values are clipped to the range from ``low`` to ``high``.
     """
 
     columns: Array
@@ -274,7 +274,7 @@ class Numbers:
         return cls(columns.astype(np.intp), *others)
 
     def sound(self, grid: Grid) -> bool:
-        """Whether the numbers are finite and belong to real-valued columns of the grid."""
+        """Whether means, deviations and ranges are finite and belong to real-valued columns of the grid."""
         each = (self.centre, self.scale, self.low, self.high)
         sound = self.columns.dtype.kind == "i" and all(x.shape == self.columns.shape for x in each)
         sound = sound and all(np.isfinite(x).all() for x in each) and bool((self.scale > 0).all())
@@ -298,11 +298,12 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells (intervals or levels) of the columns, and which of them to count.
 
-    ``pairs`` are the pairs of columns to count. ``joint`` are the column blocks
-    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, each combination of cells of all columns is
-    counted. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes the numeric
-    columns of the linear model. ``centre``, (covariate,), is the mean of the class means of each covariate: of the
-    indicators of cells, then of the standardized numbers. ``others`` is the number of columns outside the grid.
+    ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
+    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted by their combination of
+    cells in all columns. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes
+    the numeric columns of the linear model. ``centre``, (covariate,), is the average over classes of each covariate's
+    class mean; the covariates are indicators of cells, then standardized numbers. ``others`` is the number of columns
+    outside the grid.
     """
 
     grid: Grid
@@ -319,7 +320,7 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """Choose from ``data`` the cells and pairs of columns that a specification needs.
+        """Choose, from ``data``, the cells and the pairs of columns to count for the settings ``spec``.
 
         Raises
         ------
@@ -376,7 +377,7 @@ class Cells:
 
     @property
     def gaps_tell(self) -> bool:
-        """Whether a missing cell may count as evidence, because near rows or trees treat it as one more level."""
+        """Whether a missing cell may count as evidence, because the kernel or the trees treat it as one more level."""
         return self.kernel or self.trees is not None
 
     @property
@@ -410,7 +411,7 @@ class Cells:
     # indicators. In other rows, a known cell then has z - (1 - s) centre, and a missing cell has s centre.
 
     def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
-        """Compute ``centre`` and ``others`` from learned rows."""
+        """A copy with ``centre`` and ``others`` computed from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
         for cut in cuts(len(labels), len(self.owners)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
@@ -429,7 +430,7 @@ class Cells:
 
     @property
     def owners(self) -> Array:
-        """The position, in the grid, of the column of each covariate."""
+        """For each covariate, the position in the grid of the column that it describes."""
         sizes = [axis.size for axis in self.grid.axes(OFFSET_DEPTH)]
         numbers = np.zeros(0, np.intp) if self.numbers is None else self.numbers.columns
         return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), numbers])
@@ -445,12 +446,12 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """The covariates of a layout, which may be without the ``cells`` or without the ``numbers``."""
+        """Slice of covariates in use: cell indicators unless ``cells`` is 0, numbers unless ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """The covariates with one value for all classes (see :class:`Rows`); the last is the share of known columns."""
+        """Covariates that do not depend on the class (see :class:`Rows`); the last is the share of known columns."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
@@ -485,10 +486,10 @@ class Cells:
 class DependenceStatistics:
     """Counts of rows in cells, and the joint moments of Gaussian columns.
 
-    The operator ``+`` pools counts, and ``*`` discounts them.
+    The operator ``+`` adds the counts of other rows, and ``*`` multiplies counts by a discount factor.
 
-    ``shapes`` counts cells of single columns, ``leaves`` nodes of partitions, ``stops`` nodes of trees, and ``near``
-    combinations of cells. The total weight of the rows per class is ``rows``.
+    ``shapes`` counts rows per cell of single columns, ``leaves`` per node of partitions, ``stops`` per node of trees,
+    and ``near`` per combination of cells. ``rows`` is the total weight of the rows of each class.
     """
 
     cells: Cells
@@ -504,7 +505,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def sound(self, n_columns: int) -> bool:
-        """Whether exactly the cells in ``cells`` are counted."""
+        """Whether these statistics count exactly what ``cells`` specifies."""
         cells, near = self.cells, self.near
         fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
         sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)
@@ -540,7 +541,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """Counts of zero for ``n`` classes, with unchanged ``cells``."""
+        """A copy with zero counts for ``n`` classes, and with unchanged ``cells``."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
@@ -567,7 +568,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns that forests may connect: all or, if too many, the columns with the largest log Bayes factors."""
+    """The columns that forests may connect: all columns or, if these are too many, the most dependent columns."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = grid.searched()

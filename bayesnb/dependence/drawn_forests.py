@@ -72,7 +72,7 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of the forest term of each row; none if there are fewer than two columns."""
+        """For each row, yield draws of what the forest adds to its log density; nothing for fewer than two columns."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 

@@ -24,7 +24,7 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """A group of terms whose exponents have the same prior, Normal(mean, sd).
+    """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
 
     The prior mean is ½ for a shape term (the Pólya tree of a real column), and for a feature with a shape term. The
     prior mean is 1, as in naive Bayes, for forests and for a feature without a shape term, and 0 for other terms. If
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: the exponents of all terms, then each class's deviations from them.
+    """The order of the parameters: the exponents of all terms, then each class's deviations from these exponents.
 
     The array ``own`` lists the covariates whose coefficient differs by class: some terms, cells (offsets), numeric
     columns (slopes) and the constant.
@@ -55,7 +55,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Make the layout for ``groups`` of terms, with ``cells`` offsets and ``numbers`` slopes per class.
+        """Make the layout for ``groups`` of terms; each class has ``cells`` offsets and ``numbers`` slopes.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Layout:
 
 
 class Relative(Layout):
-    """The layout for two classes, if all covariates with deviations d_0 and d_1 have equal values in both classes.
+    """The layout for two classes, if every covariate with deviations d_0 and d_1 has equal values in both classes.
 
     Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The parameter (d_1 + d_0)
     / √2 is left out, because the likelihood does not depend on this sum.
@@ -182,17 +182,17 @@ class Exponents:
     shapes : bool
         Whether real columns have a second term, a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term, or the pairs themselves. Unless ``pairs`` is 0, a joint
-        Gaussian term (with a full covariance per class) is also added for all Gaussian columns.
+        Largest number of pairs of columns that get an interaction term, or the pairs themselves. Unless ``pairs`` is 0,
+        a joint Gaussian term (with a full covariance per class) is also added for all Gaussian columns.
     kernel : bool
         Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
         4,096 rows, because the term stores the cells of all rows.
     partitions : int
         Number of random partitions of the rows, for interactions of many columns.
     trees : int
-        Number of classification trees in one member of the average.
+        Number of classification trees, which form one model of the model average.
     linear : bool
-        Whether one member of the average is linear in the numeric columns.
+        Whether one model of the model average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents; all classes share a forest ("shared"), or
         each class has a forest ("class"). If the rows have missing cells, the log marginal likelihood may be
@@ -210,15 +210,15 @@ class Exponents:
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
-        Like ``sd``, for the offsets of cells.
+        Like ``sd``, for the offsets of intervals and levels.
     slope_sd : float or tuple of float
-        Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
+        Prior standard deviation of the slopes of the linear model, in nats per standard deviation of a numeric column.
     average : bool
         Whether to average class probabilities over models of different flexibility, with weights from held-out rows
         (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned. From a larger table, a
-        sample is used.
+        Largest number of rows from which exponents and the intervals of real columns are learned. From a larger table,
+        a sample is used.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
@@ -305,7 +305,7 @@ class Exponents:
         return next((name for name, known in NAMED.items() if self == known), self)
 
     def offset_cells(self, cells: int, n_classes: int, rows: float) -> int:
-        """Number of intervals and levels with offsets; 0 if offsets would outnumber the rows or ``MOST_OFFSETS``."""
+        """Number of intervals and levels with offsets; 0 if offsets are per class, or exceed ``rows`` or 1,000."""
         few = self.offsets == "cell" and cells * n_classes <= min(MOST_OFFSETS, rows)
         return cells if few else 0
 
@@ -356,7 +356,7 @@ MOST_PARAMETERS = 4_000
 
 
 def require_few(parameters: int) -> None:
-    """Raise ``NoExponentsError`` for too many parameters."""
+    """Raise ``NoExponentsError`` if there are too many ``parameters``."""
     if parameters > MOST_PARAMETERS:
         raise NoExponentsError(
             "{value} exponents and offsets would be learned together, and at most {expected} can be: the time grows "
@@ -378,7 +378,7 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
 
 
 def require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
-    """Raise ``NoExponentsError`` if the features, the rows or the number of exponents do not allow to learn them."""
+    """Raise ``NoExponentsError`` if exponents cannot be learned for these features and rows, or are too many."""
     require_exact(posterior.model)
     weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
     if rows.sum() > 1 and weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:

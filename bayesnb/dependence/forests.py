@@ -56,7 +56,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class DrawnTerm:
-    """Draws of the forest term of one row.
+    """Draws of what a forest adds to the log density of one row under naive Bayes.
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
     (draw, class, column), is true if a column and its parent both have known cells. ``edges``, (draw, class, column),
@@ -79,9 +79,9 @@ class DrawnTerm:
 class Forests:
     """The posterior of cell probabilities and of forests.
 
-    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` holds the
-    counts of the cells of column pairs. ``alone`` holds the counts of single columns' cells, in the form of pairs with
-    a dummy column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair. ``beta`` is
+    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` counts rows
+    per pair of cells of two columns. ``alone`` counts rows per cell of single columns, stored as pairs with a dummy
+    column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair of columns. ``beta`` is
     the prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
@@ -95,7 +95,7 @@ class Forests:
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
         """Make forests from counts, after merging fine intervals.
 
-        ``axes`` holds, for each column, the rule by which it is split again and again.
+        ``axes`` holds, for each column, the rule by which the column was divided.
         """
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
@@ -233,8 +233,8 @@ class Forests:
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
-        ``counted``, (row, column), is true for the cells that are in the counts. If ``changes`` is true, return
-        instead how much the row changes the log edge weights.
+        ``counted``, (row, column), is true for values that ``counts`` includes. If ``changes`` is true, return instead
+        how much the row changes the log edge weights.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -257,9 +257,9 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        If ``left`` is given, the term of a row's own class is computed without this row. Missing cells (code -1) are
-        integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and their
-        edges are ignored.
+        If labels ``left`` are given, the density of a row's own class is computed without this row. Missing cells (code
+        -1) are integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and
+        their edges are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -355,11 +355,11 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of the term of each row, from draws of forests and of cell probabilities.
+        """Yield draws of each row's :meth:`term`, given drawn forests and drawn cell probabilities.
 
         ``chosen``, (draw, row), holds a class for each draw and row. If ``chosen`` is given, the draws are also
-        conditioned on the row and on this class. Averaged over draws, exp(drawn term) equals exp(:meth:`term`). All
-        rows use the same random numbers.
+        conditioned on the row and on this class. The expected value of exp(drawn term) is exp(:meth:`term`). All rows
+        use the same random numbers.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
@@ -400,7 +400,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row, the weight of the learned rows with its values of u and v, and of those with its value of u.
+        """For each row, the weight of learned rows with its values in columns u and v, and of rows with its value in u.
 
         Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """

@@ -62,7 +62,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """For each block, moments of its columns and all earlier columns, from rows without missing cells in them."""
+    """For each block, the moments of its columns and all earlier columns, from rows complete in these columns."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -86,9 +86,9 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The value of this term for each row of ``x``, (row, class).
+        """The joint log density of each row of ``x``, minus the sum of its columns' log densities, (row, class).
 
-        If the labels ``left`` are given, the term of a row's own class is computed without this row.
+        If the labels ``left`` are given, the densities of a row's own class are computed without this row.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

@@ -39,8 +39,8 @@ class LabelTrees:
     A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together. The
     counts of the nodes include all rows.
 
-    The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. For ``keys``,
-    see :func:`keys_of_cells`. Each tree is grown on about the fraction ``share`` of the rows.
+    The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` holds
+    hashes of cells (:func:`keys_of_cells`). Each tree is grown on about the fraction ``share`` of the rows.
     """
 
     columns: Array
@@ -54,7 +54,7 @@ class LabelTrees:
     def grown(
         cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
     ) -> LabelTrees:
-        """Grow ``n`` trees on ``codes``, (column, row)."""
+        """Grow ``n`` trees on rows with the intervals and levels ``codes``, (column, row)."""
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
         nodes = np.full((3, n, 1), -1, np.int32)
@@ -84,7 +84,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether the trees are valid for columns with ``sizes`` cells."""
+        """Whether the trees are valid for columns with ``sizes`` intervals or levels."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -94,7 +94,7 @@ class LabelTrees:
 
     @property
     def sound(self) -> bool:
-        """Whether every path ends."""
+        """Whether every path from the root ends in a leaf."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()
@@ -125,7 +125,7 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The key (hash) of each cell, uint64 (column, largest number of cells + 1).
+    """The key (hash) of each interval or level, uint64 (column, largest number of cells + 1).
 
     The last key of each column is for missing cells. Keys of constant columns are 0.
     """
@@ -159,9 +159,9 @@ class LabelTreeTerm:
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
     pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior. The prior mean is the
-    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. If the split column is missing, a
-    learned row is counted in the node of the split, and a new row gets the average prediction of both children. A
-    learned row is predicted only by trees that were grown without this row.
+    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. If the value that a split tests is
+    missing, a learned row is counted in the node of the split, and a new row gets the average prediction of both
+    children. A learned row is predicted only by trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """
@@ -171,9 +171,9 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The value of this term for each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
+        """ln p(c | x) - ln p(c) for rows x with the intervals and levels ``codes`` (column, row), as (row, class).
 
-        If labels ``left`` of learned rows are given, return leave-one-out terms.
+        If labels ``left`` of learned rows are given, return leave-one-out values.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

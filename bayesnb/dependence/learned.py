@@ -28,7 +28,7 @@ from bayesnb.wording import Cure
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
+    """The log-likelihood terms that are added to naive Bayes, and the posterior of all terms' exponents.
 
     ``weight`` is the total weight of the rows from which the exponents were learned. ``older`` is True if rows were
     learned or forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned
@@ -161,10 +161,10 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Leave-one-out log p(class | row), with all exponents fixed, and with exponents learned without the row.
+        """Leave-one-out log p(class | row), with exponents learned from all rows, and learned without the row.
 
-        Return three arrays: the log probabilities with fixed exponents; the log probabilities with exponents learned
-        without the row; and the class of each row. ``change`` is ``Posterior.change_of_prior()``.
+        Return both arrays of log probabilities, and the class of each row. ``change`` is
+        ``Posterior.change_of_prior()``.
         """
         held, without, codes = [], [], []
         power = self.exponents.power

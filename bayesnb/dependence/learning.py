@@ -1,4 +1,4 @@
-"""Learn a dependence: its terms, their exponents, and averages of several models."""
+"""Learn the dependence of columns: further terms, exponents, and averages of several models."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def learn(
 ) -> Dependence:  # fmt: skip
     """Learn how the features depend on each other, from the labelled rows that ``posterior`` has learned.
 
-    ``before`` is an earlier result that has counted all learned rows. If ``before`` is given, ``data`` may be a sample
-    of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
+    ``before`` is an earlier result whose counts include all learned rows. If ``before`` is given, ``data`` may be a
+    sample of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
 
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, a term is not finite, or over half of the rows are alone in their
-        class. Also if the total row weight, or the number of exponents or columns, is too large.
+        If a feature has no exact leave-one-out, a term is not finite, or over half of the rows are the only row of
+        their class; if the total row weight, or the number of exponents or columns, is too large.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -99,9 +99,9 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """For each model of a model average, the posterior of the exponents. Without averaging, one model is learned.
+        """The posterior of the exponents of each model of a model average. Without averaging, one model is learned.
 
-        The optimization starts from ``before``, the terms and members of a fit to more rows.
+        The optimization starts from ``before``, the terms and the models of a fit to more rows.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()
@@ -152,7 +152,7 @@ class _Learning:
         return {name: member.within(layout) for name, member in (found_members | linear | {ALL: every}).items()}
 
     def held_out(self, before: Members) -> HeldOutRows:
-        """Predict held-out rows by each member of a model average.
+        """Predict held-out rows by each model of a model average.
 
         For each fold, everything except the trees is learned again without the fold.
         """
@@ -246,10 +246,10 @@ def stacked(
 ) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    ``weight``, (average, row), holds the row weights of each of several model averages. The weights of the models are
-    the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power
-    corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010); the
-    power applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
+    Several averages are estimated together; ``weight``, (average, row), holds their row weights. The weights of the
+    models are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A
+    power corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010);
+    the power applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
@@ -275,7 +275,7 @@ def stacked(
 
 
 def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
-    """The log of the weighted mean of the averaged models' class probabilities."""
+    """The log of the weighted mean of the models' class probabilities."""
     return np.log(sum(weight[name] * np.exp(p) for name, p in log_p.items()))
 
 
@@ -294,11 +294,12 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average two sets of weights of models: ``pi``, (average, model), and all weight on naive Bayes.
+    """Average two sets of model weights: ``pi``, (average, model), and a set with all weight on naive Bayes.
 
-    Each set has prior probability 1/2. The posterior probabilities of the sets follow from the label probabilities
-    ``likely``, (model, row), under the weights ``of_rest``, (row, average, model), from folds without the row
-    (pseudo-Bayesian model averaging: Yao et al. 2018). The weight of the class frequencies does not change.
+    Each set has prior probability 1/2. Posterior probabilities follow from the models' label probabilities ``likely``,
+    (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row, average, model), holds
+    weights estimated from folds without the row. The weight of the model that predicts class frequencies does not
+    change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 
@@ -312,7 +313,7 @@ def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, 
 
 
 def averaged(found: Members, weight: Mapping[str, float], power: float = 1.0) -> LearnedExponents:
-    """Combine the exponents' posteriors of all members of a model average."""
+    """Combine the models of an average, each with a posterior of its exponents, into one ``LearnedExponents``."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

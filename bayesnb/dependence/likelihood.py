@@ -25,12 +25,12 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows, with the terms that the exponents multiply, (row, class, term), in nats.
+    """Some rows, with the log-likelihood terms that exponents multiply, (row, class, term), in nats.
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
     and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
     coefficient per class: indicators of intervals and levels, standardized numbers, and the share of known columns
-    (``Cells.covariates``). ``None`` stands for a share of 1, without other covariates.
+    (``Cells.covariates``). With ``alike=None``, the share is 1, and there are no other covariates.
     """
 
     terms: Array
@@ -46,13 +46,13 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, alike: int) -> Rows:
-        """A copy with the first ``terms`` terms, and with the first ``alike`` columns of ``alike`` and the last one."""
+        """A copy with the first ``terms`` terms, the first ``alike`` covariates and the last covariate."""
         own = None if self.alike is None else self.alike[:, [*range(alike), -1]]
         return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
 
     @cached_property
     def covariates(self) -> Array:
-        """The covariates ``alike``."""
+        """The array ``alike``; a column of ones if ``alike`` is ``None``."""
         return covariates_of(self.alike, len(self.codes))
 
     @cached_property
@@ -63,7 +63,7 @@ class Rows:
 
 
 def covariates_of(alike: Array | None, rows: int) -> Array:
-    """The covariates ``alike``, or the constant 1."""
+    """The array ``alike``; a column of ones if ``alike`` is ``None``."""
     return np.ones((rows, 1)) if alike is None else alike
 
 
@@ -132,7 +132,7 @@ FEW_CLASSES = 3
 
 
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
-    """The log-likelihood, its gradient (parameter,) and its information (parameter, parameter): minus the Hessian."""
+    """The log-likelihood, its gradient (parameter,), and minus its Hessian (the information), a square array."""
     if isinstance(layout, Relative):
         return _of_log_odds(source, parameters)
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own

@@ -54,7 +54,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def repeated_in(self, more: Self) -> bool:
-        """Whether all rows that ``more`` holds in addition to these are like one of these, unlike new rows."""
+        """Whether all additional rows in ``more`` repeat rows that are counted here; new rows rarely would."""
         # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
         n, once = self.counts.sum(), np.count_nonzero(self.counts == 1)
         known = np.count_nonzero(more.counts) == np.count_nonzero(self.counts)
@@ -94,9 +94,9 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The value of this term for each row, (row, class). ``codes`` (column, row) holds the cells of the rows.
+        """ln p(c | similar rows) - ln p(c) for rows with the cells ``codes`` (column, row), as (row, class).
 
-        If labels ``left`` of learned rows are given, return leave-one-out terms.
+        If labels ``left`` of learned rows are given, return leave-one-out values.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -128,7 +128,7 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each column to the term, (row, class, column): the Aumann-Shapley value (1974)."""
+        """Each column's contribution to the kernel term, (row, class, column): its Aumann-Shapley value (1974)."""
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
         # Multiply every squared distance by t. The derivative of the term in t is a sum over columns; each column gets

@@ -20,10 +20,10 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """The repeated division of a column, from one cell that holds all values to the finest intervals or levels.
+    """How a column is divided step by step, from one cell with all values to the finest intervals or levels.
 
-    Every cell is cut into ``arity`` cells, ``steps`` times. A real column is halved repeatedly. A categorical column is
-    cut into all levels in one step.
+    In each of ``steps`` steps, every cell is cut into ``arity`` cells. A real column is halved repeatedly. A
+    categorical column is cut into all levels in one step.
     """
 
     steps: int
@@ -34,18 +34,18 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Counts of the coarser cells after ``steps`` refinements, from ``counts`` of the finest cells."""
+        """Sum ``counts`` of the finest cells to counts of the coarser cells after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """Like :meth:`coarse`, but ``counts`` are from one further refinement, not from the finest cells."""
+        """Like :meth:`coarse`, but from ``counts`` after ``steps`` + 1 refinements instead of the finest cells."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, the cell after ``steps`` refinements that contains it."""
+        """For each finest cell, the coarser cell (after ``steps`` refinements) that contains the finest cell."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -55,7 +55,7 @@ ROWS_OF_PRIOR = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
-    """Total weight of the rows in each pair of cells (one cell per column), per class.
+    """Total weight of the rows of each class in each pair of cells (one cell per column).
 
     ``counts``, (class, cell), concatenates the tables of all pairs of columns; in each table, the cell of the second
     column varies fastest. ``sizes`` holds the number of cells of each column.
@@ -74,12 +74,12 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-        """Whether these are the counted ``pairs`` of columns, and ``sizes`` the number of cells of each column."""
+        """Whether the counts are of the given ``pairs`` of columns, with ``sizes`` cells per column."""
         width = sum(sizes[i] * sizes[j] for i, j in pairs)
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
     def each(self) -> list[Array]:
-        """Counts of each pair, (class, cell, cell)."""
+        """For each pair of columns, the counts (class, cell, cell)."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
         parts = np.split(self.counts, np.cumsum([a * b for a, b in shapes], dtype=int), axis=1)
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=False)]
@@ -115,7 +115,7 @@ class PairCounts(Statistic):
         return found
 
     def dependent(self, limit: int) -> list[tuple[int, int]]:
-        """The pairs with a Bayes factor above 1, in descending order."""
+        """At most ``limit`` pairs with a Bayes factor above 1, the most dependent pair first."""
         factors = self.log_bayes_factors()
         return [self.pairs[k] for k in np.argsort(-factors, kind="stable")[:limit] if factors[k] > ROUNDING]
 
@@ -149,7 +149,7 @@ STRENGTHS = (2.0, 8.0, 32.0)
 
 
 class CellTerm(ABC):
-    """A term that depends on the cells of a row in two columns."""
+    """A log-likelihood term that depends on a row's cells (intervals or levels) in two columns."""
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
@@ -174,8 +174,8 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    Leaving out a row does not change the pooled frequencies. ``counts`` has the axes (class, cell, column).
+    The density of a class is a Pólya tree with optional stopping, centred on the cell frequencies of all rows. Leaving
+    out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree
@@ -335,7 +335,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
-    """For each number in ``less``, the :meth:`CellTerm.table` of each pair."""
+    """For each number in ``less``, the :meth:`CellTerm.table` of each pair of columns."""
     found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
@@ -354,8 +354,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """List the steps that halve the cells of two columns in turn.
 
-    Each step (first, own, other) halves the cells of the first column if ``first`` is true, otherwise those of the
-    second. The number ``own`` counts the earlier steps of this column, and ``other`` those of the other column.
+    Each step (first, own, other) halves the cells of the first column if ``first`` is true, otherwise the cells of the
+    second column. Earlier, ``own`` steps halved this column, and ``other`` steps the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

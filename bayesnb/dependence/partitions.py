@@ -89,7 +89,7 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Seeds that depend only on the content of the columns, not on names or direction (x or -x)."""
+    """Random seeds of each column, which depend only on its content, not on its name or direction (x or -x)."""
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
     return [
@@ -106,8 +106,8 @@ def _total(keys: Array, codes: Array) -> int:
 class PartitionTerm:
     """The mean of ln p(leaf | c) - ln p(leaf) over partitions, where a row's leaf is the node in which the row stops.
 
-    At each node, the probability of going right has a Beta prior per class. The mean of the Beta prior is the frequency
-    of going right in all classes together. The strength of the Beta prior is ``STRENGTH`` rows.
+    At each node, the probability of going right has a Beta prior per class. The Beta prior is worth ``STRENGTH`` rows,
+    and its mean is the frequency of going right among the rows of all classes.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
     are the weights for all classes together.
@@ -159,9 +159,9 @@ class PartitionTerm:
         return [*self._divided()]
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The value of this term for each row, (row, class). ``places`` (row, partition) holds the rows' nodes.
+        """Mean of ln p(leaf | c) - ln p(leaf), (row, class); ``places`` (row, partition) holds the rows' leaves.
 
-        If the labels ``left`` are given, the term of a row's own class is computed without this row.
+        If the labels ``left`` are given, p(leaf | c) in a row's own class is computed without this row.
         """
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)
@@ -193,7 +193,7 @@ class PartitionTerm:
         return found
 
     def shares(self, places: Array, columns: int) -> Array:
-        """Contribution of each column to the term, (row, class, column)."""
+        """Contribution of each column to the partitions' :meth:`term`, (row, class, column)."""
         found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
         for k, node in enumerate(places.T):
             while (node > 1).any():

@@ -215,7 +215,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at each point, (draw,), and the rows whose label is uncertain at some point.
+    """The log likelihood at each point, (draw,), and the rows whose label has log p < -``CERTAIN`` at some point.
 
     If the rows with uncertain labels take too much memory, return ``source`` (all rows).
     """
@@ -271,12 +271,12 @@ class LearnedExponents:
     ``names`` and ``groups`` describe the learned terms. ``scales`` holds the prior standard deviation of each group.
     ``learned`` is the layout of the learned parameters. ``posterior`` is the Laplace approximation of the learned
     parameters, or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see
-    :func:`draws`). ``points``, (draw, parameter), holds draws with ``weights``, or fixed exponents.
+    :func:`draws`). ``points``, (draw, parameter), holds draws weighted by ``weights``, or one row of fixed exponents.
 
-    In a model average, ``average`` holds the weights of the members. The first member predicts the class frequencies,
-    because all its exponents are 0. The last member learns all terms; ``posterior`` is the posterior of its
-    parameters. ``points`` has one row per member of the average, in the order of ``average``. The ratio of averaged to
-    prior probabilities is raised to ``power``. Each member has a Normal distribution in ``spreads``.
+    In a model average, ``average`` holds the weight of each model. The first model predicts the class frequencies,
+    because all its exponents are 0. The last model learns all terms; ``posterior`` is the posterior of its parameters.
+    ``points`` concatenates the points of all models, in the order of ``average``. The ratio of averaged to prior class
+    probabilities is raised to ``power``. Each model has a Normal distribution in ``spreads``.
     """
 
     spec: Exponents
@@ -334,7 +334,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy with the exponents fixed at their posterior mode or mean.
 
-        The mode of a model average is the mode of the member that learns all terms.
+        The mode of a model average is the mode of the model that learns all terms.
         """
         if point is None:
             return self
@@ -347,7 +347,7 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """Parameters of ``layout.relative``, (parameter,), at which to start the search: the learned mode, if possible.
+        """Starting point of the optimization, in the order of ``layout.relative``: the learned mode, if possible.
 
         ``places``, (term,), holds the position of each term in the learned layout. A new term, which has the position
         -1, starts at ``mean``. ``alike`` is True if both layouts have the same cells.
@@ -373,7 +373,7 @@ class LearnedExponents:
 
     @cached_property
     def _informed(self) -> tuple[Array, Array]:
-        """The posterior mean, and the posterior precision matrix minus that of the prior, for ``learned.relative``."""
+        """The posterior mean, and the posterior minus the prior precision matrix, ordered as ``learned.relative``."""
         own, layout, (spread,) = self.learned.places(self.layout), self.learned.relative, self.spreads
         inverse = np.linalg.inv(spread.root[own])
         found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
@@ -404,7 +404,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """For each member of a model average, the slice of its rows in ``points``; without an average, one slice."""
+        """For each model of a model average, the slice of its rows in ``points``; without an average, one slice."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -412,7 +412,7 @@ class LearnedExponents:
 
     @property
     def share_learned(self) -> float:
-        """The total weight of the members whose exponents were learned; the exponents of other members are fixed."""
+        """The total weight of the averaged models whose exponents were learned; other models have fixed exponents."""
         return float(sum(each.weight for each in self.spreads if each.root.shape[1]))
 
     @property
@@ -427,7 +427,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight of the class frequencies in a model average, (draw, 1, 1), given ``rows`` rows."""
+        """Draws of the weight of the class-frequency model in an average, given ``rows`` rows, (draw, 1, 1)."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 
@@ -466,7 +466,8 @@ class LearnedExponents:
     def log_proba(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
-        ``terms``, (row, class, term), are the terms of new or left-out rows. ``offset``, (row, class), is log p(c | D).
+        ``terms``, (row, class, term), are the log-likelihood terms of new or left-out rows. ``offset``, (row, class),
+        is log p(c | D).
         """
         found = np.empty(offset.shape)
 
@@ -481,7 +482,7 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power, offset)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
-        """log p(c | x) under each member of a model average, (member, row, class)."""
+        """log p(c | x) under each model of a model average, (model, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
@@ -490,7 +491,7 @@ class LearnedExponents:
         A positive log Bayes factor favours an exponent that differs from the prior mean. The Bayes factor is the
         Savage-Dickey ratio (Dickey 1971): prior density over posterior density at the prior mean.
 
-        In a model average, the exponents are those of the member that learns all terms.
+        In a model average, the table shows the exponents of the model that learns all terms.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.largest.moments()
@@ -513,7 +514,7 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 def tempered(log_p: Array, power: float, log_prior: Array) -> Array:
     """Raise the ratio of posterior to prior class probabilities to a power: prior × (posterior / prior)^power.
 
-    Class probabilities are logarithms, (…, class). The result is normalized; ``log_prior`` need not be.
+    All class probabilities are given as logarithms, (…, class). The result is normalized; ``log_prior`` need not be.
     """
     if power == 1.0:
         return log_p
@@ -527,7 +528,7 @@ def learn_exponents(
     spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Rows | None = None,
     cells: int = 0, numbers: int = 0, before: tuple[LearnedExponents, Array, bool] | None = None,
 ) -> LearnedExponents:  # fmt: skip
-    """Learn the exponents under the priors that the :class:`Exponents` ``spec`` states.
+    """Learn the exponents under the priors in the settings ``spec``.
 
     Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
     of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from

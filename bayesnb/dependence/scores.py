@@ -66,7 +66,7 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert from the layout ``own`` to ``other``, which begins with the same terms; new parameters are 0."""
+        """Convert from the layout ``own`` to ``other``, which begins with the same terms; set new parameters to 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
@@ -97,7 +97,7 @@ class Spread:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of class scores; ``same`` is ``Rows.covariates``."""
+        """Mean (row, class) and covariance (row, class, class) of log p(c, x); ``same`` is ``Rows.covariates``."""
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -204,7 +204,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Class probabilities at quadrature nodes.
 
     Return p (class, row, node), the weight of each node, and the log scale of p (row, class). In p, classes are sorted
-    by the moments of their scores; the permutation that undoes this is returned, too. The last result holds weights
+    by the moments of their scores; also return the permutation that restores their order. The last result holds weights
     for averaging classes with equal moments, (row, class, class), or is ``None``.
     """
     n = mean.shape[1]
@@ -241,7 +241,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _products(a: Array) -> Array:
-    """Inner products of the vectors of every two classes, (row, class, class); ``a`` is (class, row, ...)."""
+    """For every two classes, the inner product of their vectors, (row, class, class); ``a`` is (class, row, ...)."""
     if len(a) > FEW:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))

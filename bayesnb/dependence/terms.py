@@ -40,7 +40,7 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms beyond naive Bayes: of Pólya trees, of pairs of columns, and of all columns together."""
+    """The log-likelihood terms added to naive Bayes: for Pólya trees, pairs of columns, and all columns together."""
 
     statistics: DependenceStatistics
 
@@ -110,7 +110,7 @@ class TermSet:
         return tuple((shapes and shapes.table(n), own) for n, own in zip(less, pairs, strict=True))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The groups of learned exponents in the order of the terms. The term of the trees has no group."""
+        """The groups of learned exponents, in the order of the terms. The classification trees have no group."""
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -158,7 +158,7 @@ class TermSet:
         return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """How much each column adds to the terms "kernel" and "partitions" of new rows, (row, class, column)."""
+        """Each column's contribution to the terms "kernel" and "partitions" of new rows, (row, class, column)."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:
@@ -168,7 +168,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """The terms other than the column terms, (row, class, term); missing cells contribute 0.
+        """The terms that are added to the terms of single columns, (row, class, term); missing cells contribute 0.
 
         ``which`` holds the labels of learned rows, or the number of new rows. The terms of a learned row for its own
         class are computed without the row.
@@ -204,7 +204,7 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """All terms that exponents multiply, (row, class, term), with the column parameters integrated out.
+    """All log-likelihood terms that exponents multiply, (row, class, term), with column parameters integrated out.
 
     If all columns share one exponent, the terms of the columns are summed.
     """

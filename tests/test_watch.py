@@ -286,17 +286,26 @@ def test_a_change_of_the_mean_and_of_the_spread_are_named_apart(family, given, l
         assert len(changes) or (abs(shift) < 1 and spread == 1)
 
 
-def test_an_alarm_of_later_dates_is_expected_and_hides_no_other_alarm():
-    (old, y), (new, labels) = table(400, 1), table(400, 2, shift=1.5)
-    days = pd.Series(pd.date_range("2025-01-01", periods=800))
-    clf = nb.BayesianNB({"visits": "poisson"}).fit(old.assign(day=days[:400].to_numpy()), y)
-    later = days[400:].to_numpy()
-    found = nb.checks.watch(clf).update(new.assign(day=later), labels)
-    first = found.alarms[found.alarms["column"] != "elapsed of day"].iloc[0]
-    assert first["column"] == "size"
-    assert f"Alarm after {first['alarm']} of 400 rows" in str(found)
-    assert "first in size" in str(found)
-    assert "elapsed of day" not in str(found).partition(" Later rows have later dates, so an alarm in ")[0]
-    only = nb.checks.watch(clf).update(old.assign(day=later), y)
-    assert "first in elapsed of day" in str(only)
-    assert str(only).endswith("an alarm in elapsed of day needs no other change.")
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+@pytest.mark.parametrize(("start", "step"), [(800, 1), (799, 0.1), (350, 0.25), (-800, 1)])
+def test_dates_raise_an_alarm_only_if_they_are_earlier_and_the_sentence_says_so(start, step, shift, given):
+    (old, y), (new, labels) = table(400, 1), table(400, 2, shift=shift)
+    first_day, rng = pd.Timestamp("2023-01-01"), np.random.default_rng(0)
+    old["day"] = first_day + pd.to_timedelta(rng.permutation(800)[:400], "D")
+    new["day"] = first_day + pd.to_timedelta(start + step * rng.permutation(400), "D").round("D")
+    clf = nb.BayesianNB({"visits": "poisson"}).fit(old, y)
+    found = nb.checks.watch(clf, *((old, y) if given else ())).update(new, labels)
+    dates, said = "elapsed of day", str(found)
+    of_dates = found.table[(found.table["column"] == dates) & (found.table["change"] != "")]
+    assert len(of_dates)
+    assert (dates in [*found.alarms["column"]]) == (start < 0)
+    assert of_dates["change"].str.endswith("(expected)").all() == (start >= 0)
+    assert (f"the dates ({dates}) differ from the learned ones" in said.lower()) == (start >= 0)
+    if found.alarms.empty:
+        assert said.startswith("No alarm after 400 rows: only the dates")
+    else:
+        first = found.alarms.iloc[0]
+        assert said.startswith(f"Alarm after {first['alarm']} of 400 rows")
+        assert f"first in {first['column']} | {first['class']} ({first['change']})" in said
+    assert ("size" in [*found.alarms["column"]]) == (shift > 0)

@@ -52,23 +52,23 @@ class MeanAndSpread(NamedTuple):
         fourth = power[2] - 4 * m * power[1] + 6 * m**2 * power[0] - 3 * m**4
         return cls(n, m, second * n / max(n - 1, 1.0), fourth / second**2 if second > 0 else 3.0)
 
-    def changes(self, old: MeanAndSpread) -> list[str]:
-        """Name the changes since ``old``, of the mean and of the spread, that exceed three standard errors."""
+    def changes(self, old: MeanAndSpread) -> tuple[int, int]:
+        """The signs of the changes of mean and spread since ``old``, 0 if within three standard errors."""
         if self.n < 1 or old.n < 2:
-            return []
+            return 0, 0
         # A mean is compared by the larger variance, so that a change of the spread is not mistaken for one of the mean.
         # Variances are compared by the cube root of an F ratio (Paulson 1942), with fewer degrees of freedom for heavy
         # tails (Box 1953).
         wide = max(self.variance, old.variance) / self.n + old.variance / old.n
         away = self.mean - old.mean
-        found = ["higher values" if away > 0 else "lower values"] * bool(away**2 > 9 * wide)
+        mean = int(np.sign(away)) * bool(away**2 > 9 * wide)
         if self.n < 2 or old.variance <= 0:
-            return found
+            return mean, 0
         tails = 9 / (max(self.kurtosis, old.kurtosis, 3.0) - 1)
         new_part, old_part = 1 / (tails * (self.n - 1)), 1 / (tails * (old.n - 1))
         root = np.cbrt(self.variance / old.variance)
         far = (root * (1 - new_part) - (1 - old_part)) / np.sqrt(root**2 * new_part + old_part)
-        return found + ["more spread" if far > 0 else "less spread"] * bool(abs(far) > 3)
+        return mean, int(np.sign(far)) * bool(abs(far) > 3)
 
 
 class Reader(ABC):
@@ -333,27 +333,38 @@ class Line:
         """What changed, if there is an alarm, such as "higher values"; ``levels`` are the levels of a column."""
         if not self.alarm:
             return ""
+        if not isinstance(self.reader, Levels):
+            mean, spread = self.moved
+            said = ["higher values" if mean > 0 else "lower values"] * abs(mean)
+            said += ["more spread" if spread > 0 else "less spread"] * abs(spread)
+            return ", ".join(said) or "another shape"
+        best, since = self._best
+        k, more, two = self.bets.index(best), since[1] > 0, len(self.reader.counts) == 2
+        if self.feature is None:
+            return "less frequent" if more else "more frequent"  # Level 0 stands for the other classes.
+        k, more = (1 - k, True) if two and not more else (k, more)
+        places = np.arange(len(levels)) if self.reader.places is None else self.reader.places[:-1]
+        named = [repr(levels[level]) for level in np.flatnonzero(places[: len(levels)] == k)]
+        return f"{named[0] if len(named) == 1 else 'other levels'} {'more' if more else 'less'} frequent"
+
+    @property
+    def _best(self) -> tuple[Bets, Array]:
+        """The bets with the largest capital, and the sums since the best of them began."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
-        since = since[_log_bet(since).argmax()]
-        if isinstance(self.reader, Levels):
-            k, more, two = self.bets.index(best), since[1] > 0, len(self.reader.counts) == 2
-            if self.feature is None:
-                return "less frequent" if more else "more frequent"  # Level 0 stands for the other classes.
-            k, more = (1 - k, True) if two and not more else (k, more)
-            places = np.arange(len(levels)) if self.reader.places is None else self.reader.places[:-1]
-            named = [repr(levels[level]) for level in np.flatnonzero(places[: len(levels)] == k)]
-            return f"{named[0] if len(named) == 1 else 'other levels'} {'more' if more else 'less'} frequent"
+        return best, since[_log_bet(since).argmax()]
+
+    @property
+    def moved(self) -> tuple[int, int]:
+        """The signs of the changes of mean and spread of a column of numbers that raised an alarm."""
         # All rows after the alarm have changed, and rows since a bet began may not have. The numbers of the bets are
         # compared last, for changes of the shape and for columns without learned values.
+        best, since = self._best
         powers, old = [0, -4, -3, -2, -1], self.learned._replace(mean=0.0, variance=float(self.learned.variance > 0))
         of_bets = MeanAndSpread.of(np.array([*since[:3], 0, 0]))._replace(kurtosis=3.0)
-        named = (
-            MeanAndSpread.of((best.sums - self.at_alarm)[powers]).changes(old)
-            or MeanAndSpread.of(since[powers]).changes(old)
-            or of_bets.changes(MeanAndSpread(np.inf, 0.0, 1.0, 3.0))
-        )
-        return ", ".join(named) or "another shape"
+        found = MeanAndSpread.of((best.sums - self.at_alarm)[powers]).changes(old)
+        found = found if any(found) else MeanAndSpread.of(since[powers]).changes(old)
+        return found if any(found) else of_bets.changes(MeanAndSpread(np.inf, 0.0, 1.0, 3.0))
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
         if not len(x):
@@ -463,9 +474,11 @@ class Watch:
         log capital now, and ``log_largest`` the largest log capital so far. ``p`` is the p-value of the largest
         capital, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is the row of the
         alarm, missing if there is no alarm. ``change`` says for an alarm how the rows differ from the learned rows,
-        such as "higher values".
+        such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no alarm; their
+        ``change`` ends in "(expected)".
         """
-        n = max(1, len(self.lines))
+        n, expected = max(1, len(self.lines)), self._expected
+        each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]
         found = pd.DataFrame({
             "column": [line.column for line in self.lines],
             "class": [line.label for line in self.lines],
@@ -473,14 +486,22 @@ class Watch:
             "log_e": [line.log_e for line in self.lines],
             "log_largest": [line.log_largest for line in self.lines],
             "p": [float(min(1.0, n * np.exp(-line.log_largest))) for line in self.lines],
-            "alarm": pd.array([line.alarm or pd.NA for line in self.lines], "Int64"),
-            "change": [line.change(self._levels(line)) for line in self.lines],
+            "alarm": pd.array([line.alarm * (not of_date) or pd.NA for line, of_date in each], "Int64"),
+            "change": [line.change(self._levels(line)) + " (expected)" * of_date for line, of_date in each],
         })  # fmt: skip
         # Lines of equal evidence, such as those of two classes, stay in their order in spite of rounding errors.
         order = np.argsort(-np.round(found["log_largest"], 9), kind="stable")
         found = found.iloc[order].reset_index(drop=True)
         found.attrs["unwatched"] = self.unwatched[bool(self.labelled)]
         return found
+
+    @property
+    def _expected(self) -> list[Any]:
+        """Columns of dates that differ from the learned dates and are not earlier, as expected of a stream."""
+        dates = self.classifier.schema.dates
+        moved = [line for line in self.lines if line.alarm and line.learned is not None and line.column in dates]
+        earlier = {line.column for line in moved if line.moved[0] < 0}
+        return [*dict.fromkeys(line.column for line in moved if line.column not in earlier)]
 
     def _levels(self, line: Line) -> Sequence[Any]:
         if line.feature is None:
@@ -500,27 +521,28 @@ class Watch:
         if self.labelled is None:
             return Message("No row of the stream has been seen.")
         found = self.alarms
+        dates = " and ".join(map(str, self._expected))
         if found.empty:
             said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
-            return Message(said, rows=self.rows)
-        # Later rows have later dates, so the alarm of a date is named last.
-        later = found["column"].isin([*self.classifier.schema.dates])
-        dates = [str(name) for name in found["column"][later].unique()]
-        found = found[~later] if not later.all() else found
-        found = found.reset_index(drop=True)
+            if dates:
+                said = (
+                    "No alarm after {rows:,} rows: only the dates ({dates}) differ from the learned ones, as expected "
+                    "of a stream."
+                )
+            return Message(said, rows=self.rows, dates=dates)
         others = [str(name) for name in found["column"].unique()[1:]]
         named = ", ".join(others[:3]) + ", …" * (len(others) > 3)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
             "Alarm after {row:,} of {rows:,} rows: the stream has left the model, or the model never fitted, first in "
             "{where}{more}."
-            + " Later rows have later dates, so an alarm in {dates} needs no other change."
+            + " The dates ({dates}) differ from the learned ones, too, as expected of a stream."
             * bool(dates),
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=f"{where} ({found['change'][0]})",
             more=f", and also in {named}" if others else "",
-            dates=" and ".join(dates),
+            dates=dates,
         )
 
     def __str__(self) -> str:

@@ -253,7 +253,8 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: the log e-value. An alarm is raised above the dashed line.
+        One line per column and class: the log e-value. An alarm is raised above the dashed line, except for dates that
+        are not earlier than the learned dates.
 
     Raises
     ------

@@ -180,6 +180,26 @@ def test_an_exponent_that_may_be_0_gives_a_least_factor_and_its_interval():
     assert said in str(found)
 
 
+@pytest.mark.parametrize("bayes_factor", [0.5, 15, 25])
+@pytest.mark.parametrize("ends", [(0.82, 0.96), (1.04, 1.2), (0.9, 1.08), (-0.1, 0.4), (-0.1, 1.2), (0.97, 0.98)])
+@pytest.mark.parametrize("dependent", [False, True])
+def test_the_sentence_agrees_with_the_printed_interval_of_the_exponent(dependent, ends, bayes_factor):
+    mean = sum(ends) / 2
+    found = asked(*(unnoticed() if dependent else made_by_the_model()))
+    exponent = {"mean": mean, "sd": 0.1, "lower": ends[0], "upper": ends[1], "log_bayes_factor": np.log(bayes_factor)}
+    found = replace(found, exponent=pd.Series(exponent))
+    excluded, strong, said = not ends[0] <= 1 <= ends[1], bayes_factor > 20, str(found)
+    assert ("there is no evidence" in said) == (not excluded and not strong)
+    assert ("there is weak evidence that log-odds are" in said) == (excluded and not strong)
+    assert ("there is evidence that log-odds are" in said) == (not excluded and strong)
+    assert ("times too large" in said) == (mean < 1 and (excluded or strong))
+    assert ("times too small" in said) == (mean > 1 and (excluded or strong))
+    assert " 1 times" not in said
+    assert found.advice == ("weighted" if strong else None)
+    assert ('dependence="weighted"' in said) == (excluded or strong)
+    assert ('dependence="pairwise"' in said) == (dependent and not excluded and not strong)
+
+
 def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():
     rng = default_rng(4)
     x = rng.normal(size=(500, 2))
@@ -214,14 +234,19 @@ def made_by_the_model() -> tuple[dict, np.ndarray]:
     return {name: rng.normal(y) for name in "abc"}, y
 
 
-def test_dependence_that_the_labels_do_not_notice_is_left_to_a_comparison():
+def unnoticed() -> tuple[dict, np.ndarray]:
     rng = default_rng(9)
     x = rng.normal(size=200)
     X = {"a": x, "b": x + 0.1 * rng.normal(size=200), "c": rng.normal(size=200)}
-    found = asked(X, rng.integers(2, size=200))
+    return X, rng.integers(2, size=200)
+
+
+def test_dependence_that_the_labels_do_not_notice_is_left_to_a_comparison():
+    found = asked(*unnoticed())
     assert len(found.dependent) == 1
     assert found.advice is None
-    assert str(found).endswith('; compare shows whether dependence="pairwise" predicts better.')
+    assert "there is weak evidence that log-odds are at least" in str(found)
+    assert str(found).endswith('; compare shows whether dependence="weighted" predicts better.')
 
 
 def test_a_family_of_the_wrong_shape_is_told_from_dependence():

@@ -83,15 +83,25 @@ class Independence:
     def too_sure(self) -> float:
         """The factor by which log-odds of naive Bayes are too large; below 1 if they are too small, 1 without evidence.
 
-        If the interval of the exponent includes 0, the factor is the smallest factor in its interval.
+        If the interval of the exponent includes 0, the factor is the smallest factor in its interval. The evidence is
+        weak if the interval excludes 1 but the Bayes factor is at most 20; then no other ``dependence`` is advised.
         """
-        told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The whole interval may be below 0, if the columns together are misleading.
-        return 1 / max(float(self.exponent["upper" if self._unbounded else "mean"]), 0.01) if told else 1.0
+        size = 1 / max(float(self.exponent["upper" if self._unbounded else "mean"]), 0.01)
+        return size if self._clear or self._excludes_1 else 1.0
+
+    @property
+    def _clear(self) -> bool:
+        return bool(self.exponent["log_bayes_factor"] > -np.log(CHANCE))
+
+    @property
+    def _excludes_1(self) -> bool:
+        """Whether the interval of the exponent excludes 1, as it is printed."""
+        return bool(not self.exponent["lower"].round(2) <= 1 <= self.exponent["upper"].round(2))
 
     @property
     def _unbounded(self) -> bool:
-        return bool(self.exponent["lower"] <= 0)
+        return bool(self.exponent["lower"] <= 0 and self.exponent["upper"] < 1)
 
     @property
     def advice(self) -> str | None:
@@ -101,7 +111,7 @@ class Independence:
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
             return "pairwise"
-        return "weighted" if self.too_sure != 1 else None
+        return "weighted" if self._clear else None
 
     @property
     def evidence(self) -> Message:
@@ -121,7 +131,8 @@ class Independence:
         times = 1 / size if size < 1 else size
         odds = Message("there is no evidence of over- or underconfidence")
         if size != 1:
-            shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
+            way, near = "small" if size < 1 else "large", 1 + float(f"{times - 1:.1g}")  # 1.04, not 1.
+            shown = f"{near:.9g}" if times < 1.1 else f"{times:{'.2g' if times < 10 else ',.0f'}}"
             whose = "" if self.dependence is None else "naive Bayes "
             said = "{whose}log-odds are {times} times too {way}"
             if self._unbounded:
@@ -131,6 +142,8 @@ class Independence:
                 )
             ends = self.exponent[["lower", "upper"]]
             odds = Message(said, whose=whose, times=shown, way=way, **ends)
+            if not (self._clear and self._excludes_1):
+                odds = Message("there is {weak}evidence that {odds}", weak="" if self._clear else "weak ", odds=odds)
         said, more = Message("{counted}; {odds}", counted=counted, odds=odds), len(self.far) - 1
         if not (self.far and size > 1):
             return said
@@ -145,14 +158,15 @@ class Independence:
     @property
     def _cure(self) -> Message:
         none = self.dependent.empty
-        if none and self.advice is None:
+        if none and self.too_sure == 1:
             return Message("nothing need be done")
         if self.dependence is not None:
             return Message("the model has {dependence}", dependence=Cure("dependence", self.dependence))
         said = "use {cure}, or another family for columns of another shape" if none else "use {cure}, or {auto}"
         then = Message(said, cure=Cure("dependence", self.advice), auto=Cure("dependence", "auto"))
         if self.advice is None:
-            then = Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
+            cure = Cure("dependence", "pairwise" if self.too_sure == 1 else "weighted")
+            then = Message("compare shows whether {cure} predicts better", cure=cure)
         if not self.families:
             return then
         # The dependence of a pair is a matter of ranks, which a family does not change.
@@ -255,7 +269,7 @@ def independence(
     found = audited(classifier.posterior, data, labels, probability_of_interval(prob))
     if classifier.dependence is not None:
         found = replace(found, dependence=classifier.dependence.spec.name)
-    if found.advice is None and found.dependent.empty:
+    if found.too_sure == 1 and found.dependent.empty:
         return found
     from bayesnb.findings import far_from_others, preferred
 

@@ -17,5 +17,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def families() -> dict[str, type[Family]]:
-    """Every family by its class name."""
+    """A dictionary of all families by class name."""
     return {name: getattr(sys.modules[__name__], name) for name in __all__}

@@ -34,7 +34,7 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Mask of the numbers outside the support. A missing cell (NaN) does not count as outside the support."""
+        """Mask of the numbers outside the support; missing cells (NaN) are not marked."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
 
@@ -67,7 +67,7 @@ BAG = Support(
 
 
 def dense(x: Column) -> Column:
-    """As a dense array."""
+    """Convert a sparse matrix to a dense array."""
     return x.toarray() if sparse.issparse(x) else x
 
 
@@ -77,7 +77,7 @@ def column_of(x: Column, k: int) -> Array:
 
 
 def columns_of(x: Column, index: Sequence[int]) -> Column:
-    """Columns at these positions."""
+    """The columns of ``x`` at the positions ``index``."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
 
 
@@ -96,7 +96,7 @@ def present(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """Convert columns to dense floats, NaN if missing; exposures are dropped."""
+    """Convert columns to dense floats, NaN if missing; the exposures of counts are dropped."""
     if hasattr(x, "codes"):
         return np.where(x.codes < 0, np.nan, x.codes)
     x = getattr(x, "counts", x)
@@ -124,7 +124,7 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """A table of the distinct values of columns; ``None`` if nearly all values are distinct."""
+    """A table of each column's distinct values; ``None`` with fewer than ``FEWER`` rows per value."""
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
@@ -167,7 +167,7 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Sum the function ``density`` over the columns that are not missing, (..., row, class).
+    """Sum the function ``density`` over each row's cells that are not missing, (..., row, class).
 
     ``density`` is called with x as (row, 1, column), and with each parameter as (..., 1, class, column).
     """
@@ -184,7 +184,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """Check and broadcast a known positive parameter, such as a variance, to one value per column."""
+    """Check a known positive parameter, such as a variance, and expand it to one value per column."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -194,7 +194,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Combine a known parameter of several columns, from ``cells`` (values, position of the column)."""
+    """Combine a known parameter of several columns; ``cells`` lists (values, position of the column)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
@@ -218,7 +218,7 @@ class Coded:
 
     @property
     def n_levels(self) -> int:
-        """The largest number of levels of a column, at least 1."""
+        """The largest number of levels in any column, at least 1."""
         return max([1, *map(len, self.levels)])
 
     def missing(self) -> Array:
@@ -280,7 +280,7 @@ class CategoryCounts(Statistic):
 
 
 def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
-    """The weight of each distinct number."""
+    """The total weight of each distinct number in each class and column."""
     codes, levels = np.full(np.shape(x), -1, np.intp), []
     for k, column in enumerate(np.asarray(x, float).T):
         known = ~np.isnan(column)
@@ -290,7 +290,7 @@ def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Look up each cell's code in ``table``.
+    """Look up the entry of each cell's level in ``table``.
 
     ``codes`` is (row, column), ``table`` is (..., class, column, level), and the result is (..., row, class, column).
     """
@@ -317,7 +317,7 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Weighted cells, with methods for sums over the rows of each class."""
+    """Cells with weights, and methods that sum over the rows of each class."""
 
     x: Column
     """The cells of rows, or distinct values."""

@@ -107,7 +107,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` returns the log density of one part."""
+        """Log density of each row, (..., row, class), from the log densities ``ask(part, own, seen)`` of its parts."""
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
         by_part = (
@@ -183,7 +183,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """One statistic per family, all of the same values."""
+    """One statistic per part; all parts have read the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -226,8 +226,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     Parameters
     ----------
     family : Family
-        The family of the nonzero values. Positive numbers: LogNormal (the default), GammaKnownShape, Exponential. Any
-        numbers: PolyaTree, Gaussian. Counts, reduced by 1: Poisson, NegativeBinomial.
+        The family of the nonzero values: LogNormal (the default), GammaKnownShape or Exponential for positive numbers;
+        PolyaTree or Gaussian for any numbers; Poisson or NegativeBinomial for counts, from which 1 is subtracted.
     zero : Beta
         The prior of the probability of 0.
 
@@ -521,7 +521,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """In the row's ``chosen`` class, draw the family of each column in proportion to weight times density."""
+        """log p(x | θ) given the row; in its ``chosen`` class, families are drawn in proportion to weight × density."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

@@ -138,7 +138,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """A table of the distinct transformed values; ``None`` if there are too many."""
+        """A table of the distinct counts, integers or levels; ``None`` for other values, or if there are too many."""
         integers = getattr(getattr(x, "dtype", None), "kind", "") == "i"
         whole = integers or self.support.kind in ("counts", "zero_one", "levels")
         return tabulated(x) if whole and not self.whole_rows else None
@@ -172,7 +172,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The summand of the log-likelihood that does not depend on θ, (class, ...)."""
+        """The part of the log-likelihood that does not depend on θ, (class, ...)."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -353,7 +353,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without ``ln h``."""
+        """Leave-one-out log predictive of each cell, without the base measure's ``ln h``."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
@@ -372,7 +372,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block, yield rows, first column, codes, output of :meth:`cells`, and mask of known cells."""
+        """For each block of the table, yield rows, first column, codes, output of :meth:`cells`, and known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

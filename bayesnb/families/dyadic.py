@@ -25,9 +25,10 @@ class Dyadic:
     Parameters
     ----------
     edges : array (edge,)
-        Increasing, in units of the column. An interval includes its lower edge.
+        Increasing inner edges, in units of the column. An interval includes its lower edge.
     paths : int array (edge + 1,)
-        The code of each interval; its highest bit is the side of the first cut, and so on.
+        The code of each interval. The highest bit is 1 if the interval lies above the first cut; lower bits describe
+        later cuts.
     depth : int
 
     Examples
@@ -199,7 +200,7 @@ class Boxes:
         return pt.log((inside * p).sum(-1)) + (inside * within).sum(-1)
 
     def inside(self, code: Array, share: Array) -> Array:
-        """The quantile at the level ``share`` of the distribution within the interval ``code``, (..., column)."""
+        """Within the interval ``code``, the quantile with cumulative probability ``share``, (..., column)."""
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -37,8 +37,8 @@ READABLE = {
 class Family[P: Belief, S: Statistic](ABC):
     """The distribution p(x | θ) of columns in each class, with a prior p(θ).
 
-    ``prior`` is one prior for all classes, or {class: prior}. The order of axes is draw, row, class, column, level.
-    Missing values contribute nothing.
+    ``prior`` is one prior for all classes, or {class: prior}. Array axes have the order draw, row, class, column,
+    level. Missing values do not change the likelihood.
     """
 
     prior: P | Mapping[Any, P]
@@ -143,7 +143,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """The posterior given ``prior``, a result of :meth:`priors`."""
+        """The posterior given the statistic ``s`` and ``prior``, a result of :meth:`priors`."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:
@@ -163,7 +163,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def prior_text(self) -> str:
-        """The prior as text, and the settings that are known instead of learned, such as "r=2"."""
+        """The prior and the known settings, such as "r=2", as text."""
         each = zip(self.part_names(), self.parts, strict=True) if self.parts else ()
         prior = "; ".join(f"{name}: {part.prior_text}" for name, part in each) or repr(self.prior)
         return ", ".join([prior, *self._known_settings()])
@@ -208,7 +208,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives (row, class); ``None`` if a row affects only the prior of its class."""
+        """Leave-one-out log predictives (row, class); ``None`` if a row affects the posterior of its class only."""
         return None
 
     def constant(self, s: S) -> Array:
@@ -239,16 +239,15 @@ class Family[P: Belief, S: Statistic](ABC):
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
-        """The coefficients of log p(x | θ) if it is quadratic in x.
+        """The coefficients of log p(x | θ) if it is quadratic in x, otherwise ``None``.
 
-        These are the curvature (class, column, column), the weights (class, column), and the offset (class, term).
-        Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset. Otherwise,
-        return ``None``.
+        These are the curvature (class, column, column), the weights (class, column), and the offset (class, term). Up
+        to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset.
         """
         return None
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ by name, in units of the data, as arrays (class, column[, level])."""
+        """The parameters θ by name, in units of the data, as arrays (class, column[, level])."""
         # ``low``, the part of a location beyond double precision, is not shown.
         named = {key: READABLE.get(key, (key, np.asarray)) for key in theta if key != "low"}
         return {name: of(theta[key]) for key, (name, of) in named.items()}
@@ -271,7 +270,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def one_term(self) -> bool:
-        """Whether the columns form one term of the model because they are dependent given the class."""
+        """Whether the columns are dependent given the class, so that they form one factor of the likelihood."""
         return self.term != "cell"
 
     @property
@@ -287,7 +286,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def reads_together(self) -> bool:
-        """Whether columns form one feature, because they form one term of the model or share a hyperparameter."""
+        """Whether columns form one feature, because they form one likelihood factor or share a hyperparameter."""
         return self.learns_prior or self.term != "cell"
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:

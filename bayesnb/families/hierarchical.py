@@ -27,7 +27,8 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """A family with the likelihood of a conjugate family, whose prior is learned from all classes.
 
-    NUTS samples only the parameters without a conjugate prior. The others are integrated out, and then drawn exactly.
+    NUTS samples only the parameters without a conjugate prior. The other parameters are integrated out, and then drawn
+    exactly.
     """
 
     together: bool = False
@@ -131,7 +132,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         The prior median of the strength, in imaginary rows per class; by default the number of levels.
     together : bool
         Whether all columns share a prior of ln(strength), with learned location ~ Logistic(0, 1) around the median and
-        scale ~ HalfNormal(1). Columns that share a learned prior are dependent and form one term of the model.
+        scale ~ HalfNormal(1). Columns that share a learned prior are dependent and form one likelihood factor.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -156,7 +157,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """Variables: ``pooled`` (column, level) and ``strength`` (column,); with ``together``, also two scalars."""
+        """Add the variables ``pooled`` (column, level), ``strength`` (column,) and, with ``together``, two scalars."""
         import pymc as pm
 
         alpha, median, shared = prior.alpha[0], prior.strength[0], {}
@@ -307,8 +308,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether one factor of ``between``, with the prior HalfNormal(1), is learned from all columns. Columns that share
-        a learned factor are dependent and form one term of the model.
+        Whether the prior scales ``between`` of all columns are multiplied by a learned factor with the prior
+        HalfNormal(1). Columns that share a learned factor are dependent and form one likelihood factor.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 
@@ -338,7 +339,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """``centre`` and ``between``, (column,), ``sigma``, (class, column), and ``scale`` if ``together``."""
+        """Add ``centre`` and ``between`` (column,), ``sigma`` (class, column) and, if ``together``, ``scale``."""
         import pymc as pm
 
         m, s, reach, between = (value[0] for value in (prior.m, prior.s, prior.reach, prior.between))

@@ -111,7 +111,7 @@ def counts_of(x: Bag) -> sparse.csr_array:
 
 
 def row_sums(counts: sparse.csr_array, value: Array) -> Array:
-    """Sums over stored cells."""
+    """For each row, the sum of ``value`` over stored cells."""
     return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
 
 
@@ -129,7 +129,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """For each row: length N, log number of word orders (ln N! - Σ ln x!), and 1 if a count is fractional (or 0)."""
+    """For each row: total N, log number of word orders (ln N! - Σ ln x!), and whether a count is fractional."""
     if DEAR * counts.nnz >= COMPILED_FROM:
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
@@ -149,7 +149,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """Like ``rising`` for each learned row in its class, with the row removed from the concentrations α."""
+    """Like ``rising`` for each learned row in its class, after subtracting the row from the concentrations α."""
     if DEAR * counts.nnz >= COMPILED_FROM:
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -171,7 +171,7 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
-    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given the length N of the row.
+    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given the total count N of the row.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3, and Madsen,
     Kauchak and Elkan 2005). A row in which all cells are NaN is missing. With fractions, such as tf-idf weights, the

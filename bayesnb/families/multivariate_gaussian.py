@@ -177,7 +177,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row without itself (leave-one-out); for new rows, ``weight`` is 0.
+    """Log predictive of each row, given all other learned rows; for new rows, ``weight`` is 0.
 
     ``squares`` are the results of :func:`distances`. The result is NaN if the posterior without the row is improper.
     """

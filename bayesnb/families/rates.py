@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """For a rate: exposure, number of events, number of rows, and maximum log-likelihood, all (class, column)."""
+    """Statistics of a rate: exposure, number of events, number of rows, and maximum log-likelihood, (class, column)."""
 
     exposure: Array
     events: Array

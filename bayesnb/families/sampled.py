@@ -1,4 +1,4 @@
-"""Families whose posterior has no closed form and is sampled by NUTS. PyMC samples their posterior."""
+"""Families whose posterior has no closed form, so that PyMC samples it by NUTS."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Draws(Belief):
 
     @classmethod
     def independent(cls, theta: Mapping[str, Array], n: float = np.inf) -> Draws:
-        """Independent draws: no chains, perfect diagnostics, and ``n`` effective draws."""
+        """A posterior of independent draws, with perfect convergence diagnostics and ``n`` effective draws."""
         return cls(theta, Convergence(1.0, 1.0, float(n), 0, "nothing moves"))
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group with probability ∝ its fraction of draws × its density of the row.
+        """For each draw and row, choose a group of draws, in proportion to its size times its density of the row.
 
         ``says`` (stratum, row, class) is the log density of each row within each group. ``chosen`` (draw, row) is the
         assumed class of the row.
@@ -128,7 +128,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """From each group in ``stratum`` (pick,), choose a draw with probability proportional to the draw's weight."""
+        """For each group number in ``stratum``, choose a draw of the group, in proportion to the draw's weight."""
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
             members, mine = self.members[k], stratum == k
@@ -156,8 +156,8 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        Leave-one-out log predictive of each term in each class, 0 if missing. Columns that share parameters form a
-        single term.
+        Leave-one-out log predictive of each term (a column) in each class, 0 if missing. Columns that share parameters
+        form a single term.
     k : array (row, column)
         Pareto shape k of the importance weights: 0 if the posterior was sampled again without the row, NaN for a
         missing cell.

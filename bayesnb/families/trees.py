@@ -30,15 +30,15 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
-        """The cell of each value that ``read`` returns, (row, column); -1 if missing."""
+        """The interval or level of each value that ``read`` returns, (row, column); -1 if missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
-        """Total weight of the rows in each cell, (class, column, cell)."""
+        """Total weight of the rows in each interval or level, (class, column, cell)."""
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
-        """1 if a cell can hold values, otherwise 0, (column, cell)."""
+        """1 if an interval or level can hold values, otherwise 0, (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
         # Add half a row to each existing cell, so that no probability is 0 or 1.
@@ -198,7 +198,7 @@ class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
     The ordered levels are halved repeatedly until each half is one level. A row also raises the probability of the
-    other levels in the same half. Two neighbours on different sides of the middle share no half.
+    other levels in the same half, but not of a neighbouring level on the other side of the middle.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The tree's cell for each level, (column, level), padded with -1."""
+        """For each level, the code of its cell in the tree, (column, level), padded with -1."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

@@ -133,7 +133,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """Fill ``out`` by calling ``work`` on each part."""
+    """Fill ``out`` by calling ``work(slice, out[slice])`` for each slice in ``parts``."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out

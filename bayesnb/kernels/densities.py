@@ -250,7 +250,7 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
 
 
 def gather(codes: Array | None, table: Array) -> Array:
-    """Look up the codes of each row in ``table``, and sum over columns, (..., row, class).
+    """Look up each code in ``table``, and sum the values over the columns of each row, (..., row, class).
 
     Parameters
     ----------
@@ -315,8 +315,8 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 def _side_by_side(table: Array, codes: Array) -> tuple[Array, Array]:
     """Concatenate the tables of all columns, with a line of zeros (for missing values) before each table.
 
-    Return the start of each column, and the concatenated tables. A large table without missing values needs no zeros
-    and is not copied.
+    Return the first line of each column's table, and the concatenated tables. A large table without missing values
+    needs no zeros and is not copied.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

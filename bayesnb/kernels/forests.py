@@ -12,9 +12,9 @@ from bayesnb.kernels.blocks import COMPILED_FROM, Array, contiguous, loop
 def log_forests(log_w: Array, log_ground: Array) -> Array:
     """The log of the sum of the weights of all rooted forests of a graph, (...,).
 
-    The weight of a forest is the product of its edge weights and of the ground weights of its roots. By the matrix-tree
-    theorem (Kirchhoff 1847, Tutte 1948), the sum is a determinant. The result is accurate for weights from e^-1000 to
-    e^1000.
+    The weight of a forest is the product of its edge weights (``log_w``) and root weights (``log_ground``). By the
+    matrix-tree theorem (Kirchhoff 1847, Tutte 1948), the sum is a determinant. The result is accurate for weights from
+    e^-1000 to e^1000.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
         Symmetric; the diagonal is not used.
     log_ground : array (graph, node)
     uniforms : array (draw, n (n + 1) / 2)
-        Uniform numbers for graphs of n nodes.
+        Uniform random numbers; n is the number of nodes.
     which : array (draw,)
         The graph of each draw.
 

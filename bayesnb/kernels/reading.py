@@ -61,7 +61,7 @@ def extremes(x: Array) -> Array:
 class Bits:
     """Cells of 0 and 1, (row, column), four columns in each byte of ``fours``: column 4 k + i is bit i of byte k.
 
-    They take a quarter of the memory of bytes, and one look-up adds four columns. Any selection is an array of bytes.
+    Bits take a quarter of the memory of bytes, and one look-up adds four columns. Indexing returns an array of bytes.
     """
 
     dtype, ndim = np.dtype(np.uint8), 2

@@ -217,8 +217,8 @@ def _moments(
 ) -> Array:
     """The sums of :func:`moments` for one block of rows; v is ``near`` (class, column), or 0 if ``near`` is ``None``.
 
-    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. ``last`` holds zeros for a
-    padded row; if it is ``None``, rows are not padded.
+    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. Rows are padded to the
+    length of ``last``, a buffer for the last rows, unless ``last`` is ``None``.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
@@ -290,7 +290,7 @@ def _zeros(cells: Array) -> int:
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Compute the result of :func:`_moments`, bit for bit, because both functions add row by row."""
+    """Compute the same bits as :func:`_moments`, because both functions add row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -38,7 +38,7 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
-        ``keys`` holds the key of each row times the weight of the row. Keys may depend on labels.
+        ``keys`` holds the key (hash) of each row times the weight of the row. Keys may depend on labels.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
@@ -243,7 +243,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The decrease in the log evidence of ``counts`` if ``weight`` is subtracted from that of class ``own``."""
+    """The decrease in the log evidence of ``counts`` if ``weight`` is subtracted from the count of class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]
@@ -357,9 +357,9 @@ def answer(
 def log_ratios(counts: Array, base: Array, strength: float, less: float, found: Array) -> None:
     """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
 
-    ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node, and ``base``
-    (partition, node) that of all rows. ``less`` is the weight of a row that is left out of its class; nodes with
-    smaller counts have the value 0.
+    ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node. ``base``
+    (partition, node) is the total weight of the rows of all classes. ``less`` is the weight of a row that is left out
+    of its class; nodes with smaller counts have the value 0.
     """
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)

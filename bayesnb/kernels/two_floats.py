@@ -66,7 +66,7 @@ class TwoFloat(NamedTuple):
         return TwoFloat(*two_sum(ratio, rest / other.high))
 
     def sum(self, axis: int) -> TwoFloat:
-        """The sum, added in order; the low-order part collects all rounding errors."""
+        """The sum along ``axis``, added in order; the low-order part collects all rounding errors."""
         total, zero = np.cumsum(self.high, axis), np.zeros_like(self.high.take([0], axis))
         before = np.concatenate([zero, total.take(range(self.high.shape[axis] - 1), axis)], axis)
         _, errors = two_sum(before, self.high)

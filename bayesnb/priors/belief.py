@@ -110,7 +110,7 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of θ. The parameters are arrays, with one independent θ per position."""
+    """A distribution of θ. Its parameters are arrays, with one independent θ per array position."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -200,8 +200,8 @@ class Prior(Belief):
     exposure. L_d(θ) is the likelihood of data with increments d, up to factors that do not depend on θ. The method
     ``along`` computes all integrals of the likelihood over θ.
 
-    A new prior is a frozen dataclass with array fields and the methods below. The method ``over`` is needed, too: it
-    expands the prior to the shape of the data.
+    A subclass is a frozen dataclass with array fields, the methods below, and a method ``over``, which expands the
+    prior to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
@@ -216,7 +216,7 @@ class Prior(Belief):
 
     @abstractmethod
     def variance(self) -> Any:
-        """The variance of θ: one array, or a tuple if θ has several parts; infinite if there is no variance."""
+        """The variance of θ: one array, or a tuple if θ has several parts; infinite if the variance does not exist."""
 
     @abstractmethod
     def mode(self) -> Any:
@@ -232,7 +232,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ, given the later parts."""
+        """Log density of each part of θ (such as μ and τ), conditional on the later parts."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
@@ -270,7 +270,7 @@ class Prior(Belief):
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """Log moment ln E[(L_d(θ) / max L_d)^t] of the likelihood L_d of data d; infinite if it does not exist."""
+        """Log moment ln E[(L_d(θ) / exp(peak))^t] of the likelihood L_d of data d; infinite if it does not exist."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
@@ -282,17 +282,17 @@ class Prior(Belief):
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of the log-likelihood of data d relative to its maximum, (draw, row, class, ...)."""
+        """Draws of the log-likelihood of data d minus :meth:`peak`, (draw, row, class, ...)."""
 
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """The maximum over θ of the log-likelihood of data d; 0 if it has no maximum."""
+        """The maximum over θ of the log-likelihood of data d; 0 for Normal data, which may have no maximum."""
 
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """Log-likelihood of data d at ``theta``, relative to its maximum."""
+        """Log-likelihood of data d at ``theta``, minus :meth:`peak`."""
 
     @staticmethod
     @abstractmethod
@@ -304,7 +304,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """Convert arrays, in the order of ``parameters``, to the {name: array} that likelihoods take."""
+        """Convert arrays, in the order of ``parameters``, to the dictionary of θ that likelihoods take."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -315,7 +315,7 @@ class Prior(Belief):
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Draws of θ, as the {name: array} that likelihoods take."""
+        """Draws of θ, as the dictionary {name: array} that likelihoods take."""
 
 
 class Located(Prior):
@@ -387,7 +387,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The first positive number among: the pooled variance, centre², 1."""
+    """The pooled ``variance`` if it is positive, otherwise ``centre``² if it is positive, otherwise 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 
@@ -411,7 +411,7 @@ def shared(value: Array) -> Any:
 
 @contextmanager
 def constant() -> Iterator[None]:
-    """Make :func:`shared` return constants."""
+    """Within this context, :func:`shared` returns constants."""
     from pytensor import tensor as pt
 
     token = _ENTER.set(pt.constant)

@@ -61,7 +61,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
-        """A prior worth ``m`` rows with mean ``p``: the posterior mean is (n + m p) / (N + m)."""
+        """A prior worth ``m`` rows with mean ``p``: after n ones in N rows, the mean is (n + m p) / (N + m)."""
         p = np.asarray(p, float)
         if not np.all((p >= 0) & (p <= 1)):
             raise ValueError(f"Expected p between 0 and 1; got {p!r}")

@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The marginal likelihood of a tree whose nodes stop or split, and the posterior probabilities of stop and split.
 
-    ``near`` is the log evidence (..., node) of each node if it stops, and ``own`` if it splits. ``near`` and ``own``
-    may also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per
-    depth.
+    ``near`` is the log evidence (..., node) of each node if the node stops, and ``own`` if the node splits. ``near``
+    and ``own`` may also contain first and second derivatives. The nodes are either a whole tree, or a path with one
+    node per depth.
 
     Returns
     -------
@@ -210,16 +210,16 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: intervals are halved, and θ is the share of each left half (Lavine 1992, Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
-    left half of a node has the prior Beta(s q, s (1 - q)), with the share q over all classes and a strength s. The
-    strength s of a node at depth d is ``strength`` · ``growth``^d if the node splits, and ``near`` if the node stops.
-    See ``docs/theory/polya-tree.md``.
+    left half of a node has the prior Beta(s q, s (1 - q)), where q is the left half's share over all classes, and s is
+    the strength. The strength s of a node at depth d is ``strength`` · ``growth``^d if the node splits, and ``near`` if
+    the node stops. See ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
     strength : float
         Strength of the root if the root splits, in rows.
     growth : float
-        Factor by which the strength grows per level.
+        Factor by which the strength grows from one depth to the next.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
@@ -285,7 +285,7 @@ class BetaTree(Stopping, Prior):
     def beta(self, strength: Any) -> Beta:
         """For each node, the Beta distribution of the probability of its left half, given ``strength``.
 
-        It is uniform if one of the halves cannot hold values.
+        The distribution is uniform if one half cannot hold values.
         """
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))

@@ -218,8 +218,8 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
 
     Parameters
     ----------
-    given : label, {label: probability} or None
-        The unknown class; ``None`` adds no class.
+    given : label or {label: probability}
+        The unknown class, and perhaps its probability.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """The class prior, from any form that a user may write.
+    """Convert a class prior in any form that a user may write.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     Parameters
     ----------
     given : DataFrame or array (row, class), or any input of :func:`read`
-        A DataFrame has one column per class, in any order; an array follows ``labels``.
+        A DataFrame has one column per class, in any order; the columns of an array are in the order of ``labels``.
     labels : sequence
     """
     if isinstance(given, Belief | Mapping | str):

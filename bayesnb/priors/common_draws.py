@@ -40,7 +40,7 @@ class CommonDraws:
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *self.part, *key)))
 
     def of_cell(self, kind: int, c: int, column: int) -> Generator:
-        """The random number generator of a class and a column."""
+        """The random number generator for one class and column."""
         if not self.columns:
             return self.generator(kind, c, self.first + column)
         feature, place = self.columns[self.first + column]

@@ -169,7 +169,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """The rate and its logarithm, by name."""
+        """The dictionary of the rate and its logarithm."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

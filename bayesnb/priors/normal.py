@@ -27,7 +27,7 @@ class Normal(Located):
     v : float, array or None
         Variance. ``None`` uses the known variance of a row: one imaginary row.
     low : array, optional
-        Low-order part of the location m + low.
+        The rounding error of ``m``: the location is m + low.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Normal(Located):
 
     @classmethod
     def flat(cls) -> Normal:
-        """Improper: infinite variance."""
+        """The improper prior with infinite variance."""
         return cls(0.0, np.inf)
 
     def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:

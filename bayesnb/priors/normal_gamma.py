@@ -51,15 +51,15 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:
-        """√(gapᵀ (Ψ/2)⁻¹ gap)."""
+        """The distance of ``mean`` + ``low`` from the prior location: √(gapᵀ (Ψ/2)⁻¹ gap)."""
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Add data ``t`` times; return the increase of ln det(Ψ/2), its value, and whether Ψ is positive definite."""
+        """Add data ``t`` times; return the increase of ln det(Ψ/2), its new value, and whether Ψ is definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
-        """``times`` Ψ⁻¹."""
+        """The matrix ``times`` Ψ⁻¹."""
 
     @staticmethod
     @abstractmethod
@@ -230,7 +230,7 @@ class NormalGamma(UnknownPrecision):
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
         """A prior worth ``rows`` rows; ``share`` is the probability that a value is from ``low`` to ``high``.
 
-        The interval is central.
+        The interval from ``low`` to ``high`` is central.
 
         >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
@@ -252,7 +252,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """The same as :meth:`reference`: The improper prior p(μ, τ) ∝ 1/τ (Jeffreys' rule for μ and τ separately)."""
+        """The improper prior p(μ, τ) ∝ 1/τ (Jeffreys' rule for μ and τ separately); equals :meth:`reference`."""
         return cls.reference()
 
     @classmethod

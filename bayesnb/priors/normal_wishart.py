@@ -46,10 +46,9 @@ class NormalWishart(UnknownPrecision):
         Ψ, which is dof × the prior covariance. ``None`` is dof × the pooled variance of each column, without
         correlations. "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
-        Low-order part of the location m + low.
-
+        The rounding error of ``m``: the location is m + low.
     share : array (class,), optional
-        The weight in Ψ of the scatter of all rows, which is computed if ``scale="shared"``, and is 0 otherwise.
+        The weight of the scatter of all rows in Ψ. The weight is computed if ``scale="shared"``, and is 0 otherwise.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from bayesnb.dependence.pairs import (
     ShapeTerm,
     refinements,
 )
+from bayesnb.families import dyadic
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.statistics.moments import Scatter
@@ -62,6 +63,28 @@ def test_rows_count_by_their_weight_for_the_intervals():
     weight = default_rng(3).integers(0, 4, size=50).astype(float)
     one, other = Dyadic.of(x, 3, weight), Dyadic.of(np.repeat(x, weight.astype(int)), 3)
     assert_allclose(one.edges, other.edges)
+
+
+MANY_VALUES = {
+    "normal": lambda z: z, "lognormal": np.exp, "Cauchy": lambda z: z / z[::-1], "rounded": lambda z: np.round(z, 1),
+    "narrow": lambda z: 1e6 + 1e-6 * z, "huge": lambda z: z * 3e307, "tiny": lambda z: z * 1e-310, "one": np.ones_like,
+    "mostly zero": lambda z: np.where(z > 1.5, z, 0.0), "two scales": lambda z: np.where(z > 1.5, z * 1e300, z),
+    "missing": lambda z: np.where(z > 0, z, np.nan), "symmetric": lambda z: np.concatenate([z, -z]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("head", ["low", "high", None])
+@pytest.mark.parametrize("kind", MANY_VALUES)
+def test_intervals_of_many_rows_are_those_of_the_sorted_values_in_any_order(kind, head, monkeypatch):
+    x = MANY_VALUES[kind](default_rng(5).normal(size=3000))
+    by_sorting = Dyadic.of(x, 6, head=head)
+    monkeypatch.setattr(dyadic, "MANY", 1024)
+    for groups in (8, 64, 2**16):
+        monkeypatch.setattr(dyadic, "GROUPS", groups)
+        for same in (x, default_rng(6).permutation(x)):
+            found = Dyadic.of(same, 6, head=head)
+            assert_array_equal(found.edges, by_sorting.edges)
+            assert_array_equal(found.paths, by_sorting.paths)
 
 
 def test_neighbours_among_the_floats_are_told_apart():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +14,11 @@ from bayesnb.numerics import Array
 
 BESIDE = 2.0**-32
 """Distance of an edge from the middle between two values, relative to half of their distance."""
+
+MANY = 2**16
+"""Number of rows from which the values are counted in groups before they are sorted."""
+
+GROUPS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,30 +62,23 @@ class Dyadic:
         default, ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise "high".
         """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
-        if weight is None or (weight == weight.max(initial=0.0)).all():
-            # Counts need no order of the rows, which would take most of the time.
-            values, mass = np.unique(x[seen], return_counts=True)
+        equal = weight is None or bool((weight == weight.max(initial=0.0)).all())
+        x, weight = x[seen], None if equal else weight[seen]
+        if head is None:
+            head = "low" if _mean_is_low(x, weight) else "high"
+        if equal and len(x) >= MANY:
+            paths, low, high = _halved_groups(x, depth, head)
         else:
-            values, place = np.unique(x[seen], return_inverse=True)
-            mass = np.bincount(place, weight[seen], minlength=len(values))
-        below, low_head = np.concatenate([[0.0], np.cumsum(mass)]), head != "high"
-        if head is None and len(values):
-            middle_of_range = values[0] / 2 + values[-1] / 2
-            low_head = (mass * (values - middle_of_range)).sum() <= 1e-9 * mass.sum() * (values[-1] / 2 - values[0] / 2)
-
-        def middle(first: int, last: int) -> int:
-            target = 0.5 * (below[first] + below[last])
-            cut = int(np.searchsorted(below[first + 1 : last], target)) + first + 1
-            if cut == last or cut == first + 1:
-                return min(cut, last - 1)
-            nearer = (target - below[cut - 1]) - (below[cut] - target)
-            tied = abs(nearer) <= 1e-9 * (below[last] - below[first])
-            return cut - 1 if (low_head if tied else nearer < 0) else cut
-
-        paths, cuts = _halved(0, len(values), depth, middle)
-        low, high = (values[np.array(cuts, np.intp) + k] for k in (-1, 0))
+            if equal:
+                # Counts need no order of the rows, which would take most of the time.
+                values, mass = np.unique(x, return_counts=True)
+            else:
+                values, place = np.unique(x, return_inverse=True)
+                mass = np.bincount(place, weight, minlength=len(values))
+            paths, cuts, _ = _halved_entries(mass, depth, head)
+            low, high = values[cuts - 1], values[cuts]
         # A change of unit may round the middle to either side, so an edge is slightly beside it.
-        edges = low / 2 + high / 2 + (high / 2 - low / 2) * (-BESIDE if low_head else BESIDE)
+        edges = low / 2 + high / 2 + (high / 2 - low / 2) * (-BESIDE if head == "low" else BESIDE)
         # Two neighbouring floats have no middle.
         return cls(np.where((edges > low) & (edges <= high), edges, high), np.array(paths, np.intp), depth)
 
@@ -119,6 +118,83 @@ class Dyadic:
 
     def coarser(self, depth: int) -> int:
         return max(0, self.depth - depth)
+
+
+def _mean_is_low(x: Array, weight: Array | None) -> bool:
+    if not len(x):
+        return True
+    middle, half = x.min() / 2 + x.max() / 2, x.max() / 2 - x.min() / 2
+    # Integers have the same sum in any order of the rows.
+    offsets = np.rint((x - middle) / (half or 1.0) * 2.0**34).astype(np.int64)
+    total, rows = (offsets.sum(), len(x)) if weight is None else (weight @ offsets, weight.sum())
+    return bool(total <= 1e-9 * 2.0**34 * rows)
+
+
+def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
+    """Halve sorted entries of given weights.
+
+    Returns
+    -------
+    paths : list of int
+    cuts : int array
+        The number of the entry above each cut.
+    used : bool array (entry,)
+        Whether a cut is inside the entry or beside it, or would be if the entry were several values.
+    """
+    below, used = np.concatenate([[0.0], np.cumsum(mass)]), np.zeros(len(mass), bool)
+
+    def middle(first: int, last: int) -> int:
+        target = 0.5 * (below[first] + below[last])
+        cut = bisect_left(below, target, first + 1, last)
+        used[cut - 1] = True
+        if cut in (first + 1, last):
+            return min(cut, last - 1)
+        nearer = (target - below[cut - 1]) - (below[cut] - target)
+        tied = abs(nearer) <= 1e-9 * (below[last] - below[first])
+        return cut - 1 if ((head == "low") if tied else nearer < 0) else cut
+
+    paths, found = _halved(0, len(mass), depth, middle)
+    cuts, ends = np.array(found, np.intp), np.array([0, *found, len(mass)], np.intp)
+    used[cuts] = used[cuts - 1] = used[ends[:-1][np.diff(ends) == 1]] = True
+    return paths, cuts, used
+
+
+def _halved_groups(x: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
+    """Halve the values ``x``; return the paths, and the values below and above each cut.
+
+    Sorting all values would take most of the time of a fit. Instead, the values are divided into groups of equal width,
+    and the groups are counted. If a cut depends on a group with several values, its values are sorted and replace the
+    group, until each cut depends on single values only. The cuts are the same as those of the sorted values, because
+    every other group lies on one side of each cut.
+    """
+    # The width follows from some of the rows, so that a few large values do not put all others into one group. It has
+    # no influence on the result.
+    some = np.sort(x[:: len(x) // 1024])
+    low, high = some[len(some) // 20], some[-len(some) // 20]
+    unit = (high / 2 - low / 2) or 1.0
+
+    def group_of(x: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.clip(((x / 2 - low / 2) / unit + 1.0) * (GROUPS / 3), 0, GROUPS - 1).astype(np.intp)
+
+    group = group_of(x)
+    mass, value, several = np.bincount(group), np.empty(GROUPS), np.zeros(GROUPS, bool)
+    value[group] = x
+    several[group[x != value[group]]] = True
+    entry = np.flatnonzero(mass)
+    mass, values = mass[entry], np.where(several, np.nan, value)[entry]
+    while True:
+        paths, cuts, used = _halved_entries(mass, depth, head)
+        opened = np.zeros(GROUPS, bool)
+        opened[entry[used & np.isnan(values)]] = True
+        if not opened.any():
+            return paths, values[cuts - 1], values[cuts]
+        found, count = np.unique(x[opened[group]], return_counts=True)
+        kept = ~opened[entry]
+        entry = np.concatenate([entry[kept], group_of(found)])
+        order = np.argsort(entry, kind="stable")
+        entry, mass = entry[order], np.concatenate([mass[kept], count])[order]
+        values = np.concatenate([values[kept], found])[order]
 
 
 def _halved(

@@ -105,8 +105,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        The colour of a cell is the mutual information in nats. Grey means no evidence of dependence. At most the 40
-        most strongly dependent columns are shown.
+        The colour of a cell is the mutual information in nats. Grey means no evidence of dependence. Only the 40 most
+        dependent columns are shown.
 
     Raises
     ------
@@ -194,9 +194,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. Markers show the largest change of a
-        class probability: mean (filled) and maximum (hollow) over rows. At most the 30 factors with the most
-        influential priors are shown.
+        One line per factor of the model (a feature or the class probabilities), and a last line for all factors
+        together. Markers show the largest change of a class probability in a row: its mean (filled) and its maximum
+        (hollow) over the rows. At most 30 lines are shown, for the most influential priors.
 
     Raises
     ------
@@ -253,8 +253,8 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: the log e-value. An alarm is raised above the dashed line, except for dates that
-        are not earlier than the learned dates.
+        One line per column and class: its log e-value. A line that reaches the dashed line raises an alarm, except for
+        dates that are not earlier than the learned dates.
 
     Raises
     ------
@@ -294,9 +294,9 @@ def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
     Parameters
     ----------
     found : DataFrame
-        From ``checks.forests(clf)``. Probabilities per class are averaged.
+        From ``checks.forests(clf)``. If each class has its own forest, probabilities are averaged over the classes.
     least : float
-        The smallest probability of a drawn edge.
+        Edges with a smaller probability are not drawn.
 
     Returns
     -------

@@ -28,7 +28,7 @@ PANELS = 24
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Decorate a plot to check its first argument; the error shows the correct call, ``written``.
+    """Decorate a plot function so that it checks its first argument; the error shows the correct call, ``written``.
 
     The first argument must have the columns or attributes ``held``. If ``held`` is empty, the first argument must be a
     frame or a numeric array.
@@ -64,12 +64,12 @@ def marker_of(c: int) -> str:
 
 
 def letters(text: str) -> int:
-    """The width of a text; characters such as 中 count twice."""
+    """The display width of a text; wide characters such as 中 count twice."""
     return sum(1 + (east_asian_width(c) in "WF") for c in text)
 
 
 def plain(text: Any, most: int = 32) -> str:
-    """Escape a name for matplotlib, as one line without mathtext."""
+    """Shorten a name to one line, and escape it so that matplotlib does not read it as mathtext."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
     if letters(words) > most:
         words = words[: next(k for k in range(len(words), -1, -1) if letters(words[:k]) < most)] + "…"

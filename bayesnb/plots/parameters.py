@@ -27,13 +27,13 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to show, one per panel, such as ``outlook_category="sunny"`` or a list.
+        Coordinates to show, one per panel, such as ``outlook_category="sunny"`` or a list of categories.
 
     Returns
     -------
     Figure
-        One density per class. Priors are dashed. Each axis covers the range of the posteriors, and half of this range
-        more on each side.
+        One density per class. Priors are dashed. Each axis covers the range of the posteriors, extended on each side by
+        half of this range.
 
     Raises
     ------

@@ -34,16 +34,16 @@ def decision_regions(
     response: Literal["entropy", "class"] = "entropy",
     grid_resolution: int = 200,
 ) -> Figure:
-    """Plot predictions from two real columns alone, with all other columns missing.
+    """Plot predictions from two columns of real numbers, with all other columns missing.
 
     Parameters
     ----------
     clf : BayesianNB
         A fitted classifier.
     X, y : table and labels
-        Rows to show as points, unless one of the two values is missing.
+        Rows to show as points. Rows without a value in one of the two columns are left out.
     features : (column, column)
-        The horizontal and the vertical axis, by name, or by position if columns have no names.
+        The columns of the horizontal and the vertical axis, by name, or by position if columns have no names.
     response : {"entropy", "class"}
         The background: entropy of the class probabilities in nats, or the most probable class.
     grid_resolution : int

@@ -41,7 +41,7 @@ def class_probability(
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a row does not exist.
+        If the shapes disagree, or a row does not exist.
 
     See Also
     --------
@@ -92,7 +92,7 @@ def class_probability(
 
 @panels.takes("clf.explain(row)", "label", "against", "value", "log_odds", "lower", "upper", "missing")
 def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
-    """Plot the contributions of the values of a row to the log-odds of two classes, as bars.
+    """Plot as bars how much each value of a row contributes to the log-odds of two classes.
 
     Parameters
     ----------
@@ -101,14 +101,15 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     unit : str, optional
         The unit of the axis; by default the unit in ``frame.attrs``.
     entries : int
-        Maximum number of bars, besides (prior) and (total). The smallest contributions share one bar.
+        Maximum number of bars, besides (prior) and (total). If there are more contributions, the smallest share one
+        bar.
 
     Returns
     -------
     Figure
-        Bars to the right favour the label, bars to the left the other class. Lines are intervals. A missing value has
-        no bar. An infinite contribution reaches the edge. The text 0/0 marks a value with probability 0 in both
-        classes.
+        Bars to the right favour the class ``label``, bars to the left favour ``against``. Lines are intervals. A
+        missing value has no bar. The bar of an infinite contribution reaches the edge of the plot. The text 0/0 marks a
+        value with probability 0 in both classes.
 
     Raises
     ------

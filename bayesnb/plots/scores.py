@@ -31,7 +31,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     proba : array (row, class)
         Predictions of held-out rows, or leave-one-out predictions, ``clf.loo(X, y)["probability"]``.
     codes : int array (row,)
-        Positions of the true classes.
+        Position of each row's true class.
     bins : int
         Number of intervals of equal width.
     code : int, optional
@@ -42,7 +42,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a probability or a code is invalid.
+        If the shapes disagree, or a probability or a code is invalid.
 
     See Also
     --------
@@ -84,14 +84,14 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        The plug-in's probabilities, NaN for impossible rows; or the frame ``Agreement.plug_ins``, which needs no
+        Class probabilities under a plug-in estimate, NaN for impossible rows. The frame ``Agreement.plug_ins`` needs no
         ``predictive`` and ``classes``.
     predictive : array (row, class), optional
         The probabilities of full Bayes.
     classes : sequence (class,), optional
-        The names of the classes; their positions by default.
+        The names of the classes; by default, classes are named by position.
     estimate : {"map", "mean", ...}
-        Column of the frame, and label of the axis.
+        The plug-in estimate: a column of the frame, and the label of the axis.
 
     Returns
     -------

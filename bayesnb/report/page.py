@@ -1,4 +1,4 @@
-"""The content of the report of a fitted model, identical in every format."""
+"""The content of a report on a fitted model, the same in HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def report(
     explain : int
         Number of most uncertain rows to explain; may be 0.
     by : {"total", "epistemic"}
-        The entropy that ranks rows by uncertainty.
+        Whether to rank rows by total or by epistemic entropy.
     unit : {"nats", "bits", "decibans"}
         The unit of the contributions.
     prob : float, optional
@@ -94,7 +94,7 @@ def report(
     rows : int, or None for all
         Largest number of rows to score. The rows are drawn at random.
     remarks : sequence of str
-        Sentences about the table, which become the first findings.
+        Sentences about the table, shown as the first findings of the report.
     form : {"python", "command"}
         Whether recommendations are written as Python code or as command-line options.
 

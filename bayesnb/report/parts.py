@@ -1,4 +1,4 @@
-"""The parts of a page or a screen, such as sections and tables, and the format of numbers."""
+"""Building blocks of a report or screen, such as sections and tables; formatting of numbers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def one_line(value: Any, most: int = 200) -> str:
 
 
 def row_text(row: Mapping[Any, Any]) -> str:
-    """Write a row without its missing cells."""
+    """Format a row as text, without its missing cells."""
     return ", ".join(f"{name}={one_line(value, 100)}" for name, value in row.items() if pd.isna(value) is not True)
 
 
@@ -138,7 +138,7 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def digits_of(column: pd.Series) -> int | None:
-    """Decimal places of numbers; None for other cells."""
+    """The number of decimal places for a column of numbers; None for other columns."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -161,7 +161,7 @@ class CellTexts:
 
 
 def cells_of(frame: pd.DataFrame) -> CellTexts:
-    """Format a frame as strings."""
+    """Format the cells of a frame as strings, without empty columns."""
     heads = frame.index.nlevels
     names = ["" if name is None else name for name in frame.index.names] + list(frame.columns)
     columns = [list(frame.index.get_level_values(k)) for k in range(heads)]
@@ -176,7 +176,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The readable name of a column of an answer, such as "log Bayes factor"."""
+    """The readable name of a result column, such as "log Bayes factor"."""
     own = name in ("log_odds", "log_e", "log_largest") or any(name in each.columns for each in QUESTIONS.values())
     return name.replace("_", " ").replace("bayes", "Bayes") if own else str(name)
 

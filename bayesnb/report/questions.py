@@ -1,6 +1,6 @@
-"""Build report sections and command output from answers to questions about the table.
+"""Build report sections and command output from the results of analyses of a fitted model.
 
-:class:`bayesnb.inference.questions.Shown` defines the heading, sentence, table and picture of an answer.
+:class:`bayesnb.inference.questions.Shown` defines the heading, sentence, table and picture of a result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bayesnb.priors import Array
 
 MOST_ROWS = 200
-"""Largest number of rows for a question without labels, evenly spaced."""
+"""Largest number of rows for a question without labels; more rows are sampled."""
 
 WIDEST = 40
 """Largest number of columns of a table on the page."""
@@ -96,9 +96,9 @@ class Held(EstimatorParameters):
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model with its learned rows. Answers are cached.
+    """Analyses of a fitted model and its learned rows; the results are cached.
 
-    Questions that need no labels use at most 200 rows, sampled by content hash.
+    Analyses that need no labels use at most 200 rows, sampled by a hash of their cells.
     """
 
     model: Classifier
@@ -112,7 +112,7 @@ class Asking:
 
     @cached_property
     def advice(self) -> str | None:
-        """The dependence that the audit recommends; ``None`` if the model has a dependence."""
+        """The dependence that ``checks.independence`` recommends; ``None`` if the model already has a dependence."""
         with contextlib.suppress(ValueError):
             return self.answer("independence").advice if self.model.dependence is None else None
         return None
@@ -191,7 +191,7 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """A section for an answer: a sentence, a picture, the first ``top`` table rows, and a legend."""
+    """A report section for a result: a sentence, a picture, the first ``top`` table rows, and a legend."""
     shown = question.shown or Shown("", finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
@@ -215,12 +215,12 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """An answer as a table; an array becomes a column named after the question."""
+    """Convert a result to a table; an array becomes a column named after the question."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first rows and columns of a table, with a caption about the rest."""
+    """The first ``top`` rows and first columns of a table; the caption says how many are shown."""
     shown = zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True)
     cut = " and ".join(f"the first {most:,} of {size:,} {what}" for size, most, what in shown if size > most)
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut))
@@ -286,7 +286,7 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 
 
 def _probability(p: float) -> str:
-    """Three decimals; four, or a bound, if the probability is nearly 0 or 1."""
+    """Format a probability with three decimals; near 0 or 1, with four decimals or as a bound."""
     if not 0.0001 <= p <= 0.9999:
         return "below 0.0001" if p < 0.5 else "above 0.9999"
     return f"{p:.3f}" if 0.001 <= p <= 0.999 else f"{p:.4f}"

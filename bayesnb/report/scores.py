@@ -1,4 +1,4 @@
-"""The sections about scores."""
+"""The report sections about scores."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def estimates_of_row(
 ) -> Section:
     """The class probabilities of a row under each estimate, and the interval of naive Bayes.
 
-    ``held_out`` is the number of the row if all models were fitted without it.
+    ``held_out`` is the position of the row if all models were fitted without this row.
     """
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
@@ -207,7 +207,7 @@ def estimates_of_row(
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
-    """What each value of a row adds to the log-odds of naive Bayes; ``row`` is the number of a held-out row."""
+    """What each value of a row adds to the log-odds of naive Bayes; ``row`` is the position of a held-out row."""
     proba = clf.predict_proba(frame)[0]
     predicted = clf.classes_[proba.argmax()]
     wrong = truth is not None and truth != predicted and truth in clf.classes_

@@ -1,6 +1,6 @@
 """Mean and scatter (sum of squared deviations) of real numbers per class.
 
-Removing rows raises an error if rounding would leave fewer than nine digits of the scatter.
+Removing rows raises an error if rounding would leave fewer than nine correct digits of the scatter.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Mask of the entries (i, j) of the scatter for which ``some``, (class, column), is true at columns i and j."""
+        """Mask of the scatter: true at columns (i, j) if ``some``, (class, column), is true at both columns."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -299,7 +299,7 @@ class Scatter(Centred):
 
 
 def require_whole(x: Array) -> None:
-    """Raise ``ValueError`` if some cells of a row are missing, but not all; its likelihood would not be conjugate."""
+    """Raise ``ValueError`` if only some cells of a row are missing, because its likelihood would not be conjugate."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")

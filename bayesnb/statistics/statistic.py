@@ -29,7 +29,7 @@ class LocatedError(RefusedError):
 
 
 class UnlearnedError(LocatedError):
-    """Rows cannot be forgotten: they were never learned, or rounding would destroy the remaining statistic."""
+    """Rows cannot be removed: they were never learned, or rounding would destroy the remaining statistic."""
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -133,7 +133,7 @@ class Labels:
 
     @property
     def size(self) -> int:
-        """Number of rows, or the sum of their weights if all weights are whole numbers."""
+        """The sum of the weights if all are whole numbers, otherwise the number of rows with positive weight."""
         return int(self.weight.sum()) if self.whole else int((self.weight > 0).sum())
 
     def weights(self) -> Array:
@@ -141,14 +141,14 @@ class Labels:
         return sums.weights(self.codes, self.weight, self.n)
 
     def squares(self, weights: Array) -> Array:
-        """The sum of squared weights of each class, (class,); ``weights`` are the sums of weights."""
+        """The sum of squared weights of each class, (class,); ``weights`` is the result of :meth:`weights`."""
         # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
             return weights * self.weight[0]
         return sums.weights(self.codes, self.weight**2, self.n)
 
     def totals(self, x: Column) -> Array:
-        """Weighted sums of dense or sparse x without NaN over the rows of each class, (class, column)."""
+        """Weighted sums of ``x`` (dense or sparse, without NaN) over the rows of each class, (class, column)."""
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
@@ -199,11 +199,11 @@ class Statistic(ABC):
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """Convert to a statistic of type ``kind``, of the same cells; ``None`` if impossible."""
+        """Convert to the statistic of type ``kind`` for the same cells; ``None`` if impossible."""
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` (class, column) cells given θ; ``None`` if cells must be drawn one by one."""
+        """Draw the statistic of ``n`` cells per class and column given θ; ``None`` if cells must be drawn singly."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -255,9 +255,9 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights to 0 that are so small that they are rounding errors.
+    """Set weights to 0 if they are negative or so small that they are rounding errors.
 
-    ``whole`` are the weights before rows were removed. Positive whole numbers are exact, and remain.
+    ``whole`` are the weights before rows were removed. Positive whole weights are exact, so they are kept.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

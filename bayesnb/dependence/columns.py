@@ -139,7 +139,7 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether ``OFFSET_DEPTH`` halvings cut every real column into 2^``OFFSET_DEPTH`` intervals."""
+        """Whether every real column is cut into all 2^``OFFSET_DEPTH`` intervals."""
         # If an interval is missing, negating the column may not reverse the numbers of its intervals.
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
@@ -171,7 +171,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """Select the names of the grid's columns from ``called``, which names every term of the model."""
+        """Names of the grid's columns, selected from ``called``, the names of all likelihood factors."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -281,7 +281,7 @@ class Numbers:
         return sound and set(self.columns.tolist()) <= set(np.flatnonzero(grid.real).tolist())
 
     def standardized(self, grid: Grid, data: Data) -> Array:
-        """Standardized numbers of each row, (row, number); NaN if missing."""
+        """The standardized value of each row in each numeric column, (row, column); NaN if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
         found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
         return np.stack(found, axis=1)
@@ -436,7 +436,7 @@ class Cells:
         return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), numbers])
 
     def _covariates(self, data: Data, n_rows: int) -> Array:
-        """The indicators of cells, then the standardized numbers, (row, covariate); NaN if missing."""
+        """Each row's indicators of cells, then its standardized numbers, (row, covariate); NaN if missing."""
         at, cells = self.grid.numbered(data, n_rows), self.grid.offset_cells
         found = np.where(at < 0, np.nan, 0.0)[:, self.owners]
         row, column = np.nonzero(at >= 0)
@@ -451,7 +451,7 @@ class Cells:
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """Covariates that do not depend on the class (see :class:`Rows`); the last is the share of known columns."""
+        """Covariates that do not depend on the class (see :class:`Rows`); the last is the fraction of known cells."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
@@ -486,7 +486,7 @@ class Cells:
 class DependenceStatistics:
     """Counts of rows in cells, and the joint moments of Gaussian columns.
 
-    The operator ``+`` adds the counts of other rows, and ``*`` multiplies counts by a discount factor.
+    The operator ``+`` adds counts, and ``*`` discounts counts.
 
     ``shapes`` counts rows per cell of single columns, ``leaves`` per node of partitions, ``stops`` per node of trees,
     and ``near`` per combination of cells. ``rows`` is the total weight of the rows of each class.

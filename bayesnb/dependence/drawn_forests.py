@@ -23,7 +23,7 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed, not stored.
+    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed.
 
     The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from :meth:`Forests.drawn`. The
     mean of this density over the draws is the posterior predictive density of the row in the class.
@@ -132,7 +132,7 @@ class DrawnForests:
                 pending = pending[~found]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The number of the interval or level of each row in each column, (row, column)."""
+        """The code of each value's interval or level, (row, column)."""
         grid = self.terms.statistics.cells.grid
         return grid.coarser(grid.codes(data, n_rows), CELLS_DEPTH).T
 

@@ -26,10 +26,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
 
-    The prior mean is ½ for a shape term (the Pólya tree of a real column), and for a feature with a shape term. The
-    prior mean is 1, as in naive Bayes, for forests and for a feature without a shape term, and 0 for other terms. If
-    ``sd`` has several values, the value with the largest marginal likelihood is used. With ``by_class``, each exponent
-    has a deviation per class.
+    The prior mean is ½ for a shape term (the Pólya tree of a real column) and for its feature, 1 for other features and
+    for forests, and 0 for other terms. For ``sd``, see :class:`Exponents`. With ``by_class``, each exponent has a
+    deviation per class.
     """
 
     name: str
@@ -140,8 +139,8 @@ class Layout:
 class Relative(Layout):
     """The layout for two classes, if every covariate with deviations d_0 and d_1 has equal values in both classes.
 
-    Class probabilities depend only on d_1 - d_0, so (d_1 - d_0) / √2 is the only parameter. The parameter (d_1 + d_0)
-    / √2 is left out, because the likelihood does not depend on this sum.
+    Class probabilities depend only on d_1 - d_0, so a covariate with deviations has the single parameter (d_1 - d_0) /
+    √2.
     """
 
     @property
@@ -205,8 +204,8 @@ class Exponents:
     class_sd : float or tuple of float
         Like ``sd``, for the deviation of a class's exponent from the feature's exponent.
     offsets : {"cell", "class"}
-        With "class", each class c has an offset b_c. With "cell", each interval or level of a column also has an
-        offset per class, unless these would outnumber the rows or exceed 1,000.
+        With "class", each class c has an offset b_c. With "cell", each interval or level of a column also has an offset
+        per class, unless these offsets would outnumber the rows or exceed 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float

@@ -70,7 +70,7 @@ class DrawnTerm:
     gaps: Array
 
     def of_edge(self, u: int, v: int) -> Array:
-        """The contribution of the edge between two columns, in either direction, (draw, class)."""
+        """What the edge between two columns, in either direction, adds to the log density, (draw, class)."""
         down, up = (np.where(self.parents[..., b] == a, self.edges[..., b], 0.0) for a, b in ((u, v), (v, u)))
         return down + up
 
@@ -166,7 +166,7 @@ class Forests:
     def log_gain_bounds(self) -> tuple[float, float]:
         """Lower and upper bounds on the exact ``log_gain``, in which missing cells are summed out.
 
-        All learned rows must have weight 1. The derivation is in ``docs/theory/forests.md``.
+        All learned rows must have weight 1.
         """
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
@@ -222,7 +222,10 @@ class Forests:
         return found
 
     def log_ratios(self, codes: Array) -> Array:
-        """For columns u, v: ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))], (row, class, u, v); 0 if missing."""
+        """Log ratio ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))] of columns u and v, (row, class, u, v).
+
+        The log ratio is 0 if a value is missing.
+        """
         found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
             x, y = codes[:, u], codes[:, v]
@@ -357,9 +360,8 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of each row's :meth:`term`, given drawn forests and drawn cell probabilities.
 
-        ``chosen``, (draw, row), holds a class for each draw and row. If ``chosen`` is given, the draws are also
-        conditioned on the row and on this class. The expected value of exp(drawn term) is exp(:meth:`term`). All rows
-        use the same random numbers.
+        If ``chosen`` (draw, row) is given, the draws are also conditioned on the row and on its ``chosen`` class. The
+        expected value of exp(drawn term) is exp(:meth:`term`). All rows use the same random numbers.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

@@ -158,10 +158,10 @@ class LabelTreeTerm:
     """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
-    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior. The prior mean is the
-    class frequencies of all rows, and the prior strength is ``STRENGTH`` rows. If the value that a split tests is
-    missing, a learned row is counted in the node of the split, and a new row gets the average prediction of both
-    children. A learned row is predicted only by trees that were grown without this row.
+    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior, worth ``STRENGTH`` rows
+    with the class frequencies of all rows. If the value that a split tests is missing, a learned row is counted in the
+    node of the split, and a new row gets the average prediction of both children. A learned row is predicted only by
+    trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """

@@ -298,8 +298,7 @@ def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, 
 
     Each set has prior probability 1/2. Posterior probabilities follow from the models' label probabilities ``likely``,
     (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row, average, model), holds
-    weights estimated from folds without the row. The weight of the model that predicts class frequencies does not
-    change.
+    weights estimated from folds without the row. The weight of the class-frequency model does not change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 

@@ -52,7 +52,7 @@ class Rows:
 
     @cached_property
     def covariates(self) -> Array:
-        """The array ``alike``; a column of ones if ``alike`` is ``None``."""
+        """The array ``alike``, or a column of ones if ``alike`` is ``None``."""
         return covariates_of(self.alike, len(self.codes))
 
     @cached_property
@@ -63,7 +63,7 @@ class Rows:
 
 
 def covariates_of(alike: Array | None, rows: int) -> Array:
-    """The array ``alike``; a column of ones if ``alike`` is ``None``."""
+    """The array ``alike``, or a column of ones if ``alike`` is ``None``."""
     return np.ones((rows, 1)) if alike is None else alike
 
 
@@ -233,7 +233,7 @@ def information_by_pairs(
 ) -> None:
     """Like :func:`_information_by_classes`, but computed by sums over pairs of classes.
 
-    ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
+    ``both`` is as in :func:`information_apart`.
     """
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)

@@ -84,10 +84,10 @@ class NearTerm:
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The squared distance d² is a sum over columns. A real column adds the squared difference of two ranks, where ranks
-    are scaled to variance 1. A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds
-    the mean contribution of the column over all pairs of rows. The width h and the strength a minimize the
-    leave-one-out log loss of the learned rows.
+    The squared distance d² is a sum over columns. A real column adds the squared difference of two ranks (scaled to
+    variance 1). A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds the mean
+    contribution of the column over all pairs of rows. The width h and the strength a minimize the leave-one-out log
+    loss of the learned rows.
     """
 
     counts: NearCounts

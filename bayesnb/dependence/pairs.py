@@ -45,7 +45,7 @@ class Axis:
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, the coarser cell (after ``steps`` refinements) that contains the finest cell."""
+        """The coarser cell (after ``steps`` refinements) that contains each finest ``cell``."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -155,12 +155,12 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The value of this term for each pair of cells, (class, cell, cell).
 
-        ``less`` is subtracted from each count; terms of counts below ``less`` are invalid.
+        ``less`` is subtracted from each count; values from counts below ``less`` are invalid.
         """
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out term of each learned row for its class, (row,).
+        """The leave-one-out value of the term for each learned row in its class, (row,).
 
         ``a`` and ``b`` hold the row's cells in the two columns.
         """
@@ -355,7 +355,7 @@ def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
     """List the steps that halve the cells of two columns in turn.
 
     Each step (first, own, other) halves the cells of the first column if ``first`` is true, otherwise the cells of the
-    second column. Earlier, ``own`` steps halved this column, and ``other`` steps the other column.
+    second column. ``own`` counts the earlier steps of this column, and ``other`` the earlier steps of the other column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -109,8 +109,8 @@ class PartitionTerm:
     At each node, the probability of going right has a Beta prior per class. The Beta prior is worth ``STRENGTH`` rows,
     and its mean is the frequency of going right among the rows of all classes.
 
-    ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base``, (partition, node),
-    are the weights for all classes together.
+    ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base`` is the sum of
+    ``counts`` over classes.
     """
 
     partitions: Partitions

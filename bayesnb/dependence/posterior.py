@@ -146,9 +146,9 @@ def draws(
 ) -> tuple[Array, float]:
     """Draw the parameters from the posterior; also estimate the error of the Laplace approximation.
 
-    If the Laplace approximation is good (error at most ``EXACT``), the draws are antithetic pairs from the
-    approximating Normal (Hammersley and Morton 1956). If the Laplace approximation is poor, all draws are made by
-    elliptical slice sampling (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
+    If the Laplace approximation has an error of at most ``EXACT``, the draws are antithetic pairs from the
+    approximating Normal (Hammersley and Morton 1956). With a larger error, all draws are made by elliptical slice
+    sampling (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
 
     Returns
     -------

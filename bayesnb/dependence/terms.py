@@ -168,7 +168,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """The terms that are added to the terms of single columns, (row, class, term); missing cells contribute 0.
+        """All terms except the terms of single columns, (row, class, term); missing cells contribute 0.
 
         ``which`` holds the labels of learned rows, or the number of new rows. The terms of a learned row for its own
         class are computed without the row.

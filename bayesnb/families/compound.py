@@ -72,7 +72,7 @@ class Parts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
-    """A likelihood that combines the likelihoods of other families (its parts); the parts have the priors."""
+    """A likelihood that combines the likelihoods of other families (its parts); only the parts have priors."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
@@ -169,7 +169,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family cannot be a part; parts are exact, have no exposure, and read one number per cell."""
+    """Raise an error unless a family has an exact posterior and no exposure, and reads one number per cell."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -227,7 +227,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     ----------
     family : Family
         The family of the nonzero values: LogNormal (the default), GammaKnownShape or Exponential for positive numbers;
-        PolyaTree or Gaussian for any numbers; Poisson or NegativeBinomial for counts, from which 1 is subtracted.
+        PolyaTree or Gaussian for any numbers; Poisson or NegativeBinomial for counts minus 1.
     zero : Beta
         The prior of the probability of 0.
 
@@ -351,12 +351,11 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """All values of a class and column come from the same family, which is unknown.
+    """All values of a class and column come from one unknown family, unlike in a mixture distribution.
 
     The posterior weight of a family, per class and column, is proportional to its prior weight times its marginal
     likelihood. Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and
-    Volinsky 1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be
-    proper.
+    Volinsky 1999). All priors must be proper.
 
     Give each PolyaTree in the mixture its ``edges``; otherwise its posterior weight is too large.
 

@@ -56,11 +56,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """For a statistic, the increments d of the prior's parameters, and ln h, (class[, column])."""
+        """Prior increments d for a statistic, and ln h (log base measure plus ``peak(d)``), (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """For each cell, the increments d of the prior's parameters, and ln h, (row, class, column[, level])."""
+        """Prior increments d and ln h (see :meth:`added`) for each cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """The posterior that predicts each cell, and the result of :meth:`said`."""
@@ -138,7 +138,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """A table of the distinct counts, integers or levels; ``None`` for other values, or if there are too many."""
+        """A table of the distinct counts, integers or levels; ``None`` for other or too many values."""
         integers = getattr(getattr(x, "dtype", None), "kind", "") == "i"
         whole = integers or self.support.kind in ("counts", "zero_one", "levels")
         return tabulated(x) if whole and not self.whole_rows else None
@@ -353,7 +353,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without the base measure's ``ln h``."""
+        """Leave-one-out log predictive of each cell, without ``ln h`` (see :meth:`added`)."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
@@ -372,7 +372,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block of the table, yield rows, first column, codes, output of :meth:`cells`, and known cells."""
+        """For each block of the table, yield rows, first column, codes, :meth:`cells`, and mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return
@@ -455,7 +455,7 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """Set the increments of missing cells to 0."""
+    """Set the prior increments ``d`` of missing cells to 0."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 

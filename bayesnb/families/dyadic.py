@@ -33,8 +33,7 @@ class Dyadic:
     edges : array (edge,)
         Increasing inner edges, in units of the column. An interval includes its lower edge.
     paths : int array (edge + 1,)
-        The code of each interval. The highest bit is 1 if the interval lies above the first cut; lower bits describe
-        later cuts.
+        The code of each interval: its highest bit is 1 above the first cut, and lower bits describe later cuts.
     depth : int
 
     Examples

@@ -115,7 +115,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return ()
 
     def unit_of(self, column: int) -> float | None:
-        """The unit of a column of rounded numbers; ``None`` for other columns."""
+        """The rounding unit of a column; ``None`` if its numbers are not rounded."""
         return None
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ class Family[P: Belief, S: Statistic](ABC):
         """Convert PyMC variables to θ."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """Weights (class, term) and offset (class,) of log p(x | θ) as a linear function of terms of x.
+        """Weights (class, term) and offset (class,) of log p(x | θ) as a linear function of terms such as x or ln x.
 
         Parts of log p(x | θ) that are equal in all classes are left out. Raise ``ValueError`` if log p(x | θ) is not
         linear.

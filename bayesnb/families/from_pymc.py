@@ -1,4 +1,4 @@
-"""A family with any univariate PyMC distribution, whose posterior is sampled."""
+"""A family with any univariate PyMC distribution; NUTS samples the posterior."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def common(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the NUTS-sampled variables to the open PyMC model."""
+        """Add the variables that NUTS samples to the open PyMC model."""
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class LearnedCentre(Declared):
     """The prior of three parameters: the centre of the class means, their standard deviation, and σ within a class.
 
     centre ~ Normal(m, reach²), standard deviation between classes ~ HalfNormal(between), and 1/σ ~ HalfNormal(10/s).
-    All parameters are in units of the column. All parameters except m are positive.
+    All parameters are in units of the column, and positive except m.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> A
 
 
 def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
-    """ln Γ(A + t N) - ln Γ(A), (row, class), for row lengths N, total concentrations A and a power t."""
+    """ln Γ(A + t N) - ln Γ(A), (row, class), for row totals N, total concentrations A and a power t."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
     # Rows outnumber the distinct lengths; numbers are sorted only if some length is a fraction or large.

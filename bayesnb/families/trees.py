@@ -204,12 +204,11 @@ class Ordinal(OnTree[CategoryCounts]):
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels of every column from the lowest to the highest, at most 64. The halves, and so the probabilities,
-        also depend on levels without rows and on the direction of the order. By default, the order comes from the
-        first table: the order of an ordered categorical type, or the numeric order of the levels. No level can be
-        added later.
+        All levels of every column in ascending order, at most 64. The halves, and so the probabilities, also depend on
+        levels without rows and on the direction of the order. By default, the order comes from the first table: the
+        order of an ordered categorical type, or the numeric order of the levels. No level can be added later.
     orders : tuple of tuples, optional
-        The levels of each column from the lowest to the highest, set by the first table.
+        The levels of each column in ascending order, set by the first table.
 
     Examples
     --------

@@ -81,8 +81,8 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to run a compiled loop instead of its bit-identical numpy form, for ``cells`` cells.
 
-    The compiler is loaded only after numpy has worked for about one second, because loading takes about one second.
-    The loaded compiler is used for loops over at least ``from_`` cells.
+    The compiler is loaded only after numpy has worked for about one second, because loading takes as long. The loaded
+    compiler is used for loops over at least ``from_`` cells.
     """
     global _answered
     if cells < from_:

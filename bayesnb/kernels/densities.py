@@ -250,7 +250,7 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
 
 
 def gather(codes: Array | None, table: Array) -> Array:
-    """Look up each code in ``table``, and sum the values over the columns of each row, (..., row, class).
+    """Look up each code in ``table``, and sum over the columns of each row, (..., row, class).
 
     Parameters
     ----------

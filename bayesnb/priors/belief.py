@@ -216,7 +216,7 @@ class Prior(Belief):
 
     @abstractmethod
     def variance(self) -> Any:
-        """The variance of θ: one array, or a tuple if θ has several parts; infinite if the variance does not exist."""
+        """The variance of θ: one array, or a tuple if θ has several parts; infinite if undefined."""
 
     @abstractmethod
     def mode(self) -> Any:
@@ -270,7 +270,7 @@ class Prior(Belief):
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """Log moment ln E[(L_d(θ) / exp(peak))^t] of the likelihood L_d of data d; infinite if it does not exist."""
+        """Log moment ln E[(L_d(θ) / exp(peak))^t] of the likelihood L_d of data d; infinite if undefined."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
@@ -287,7 +287,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """The maximum over θ of the log-likelihood of data d; 0 for Normal data, which may have no maximum."""
+        """The maximum over θ of the log-likelihood of data d; 0 for Normal data."""
 
     @staticmethod
     @abstractmethod
@@ -387,7 +387,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The pooled ``variance`` if it is positive, otherwise ``centre``² if it is positive, otherwise 1."""
+    """The first positive number of ``variance``, ``centre``² and 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 

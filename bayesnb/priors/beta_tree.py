@@ -60,7 +60,7 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """The marginal likelihood of a tree whose nodes stop or split, and the posterior probabilities of stop and split.
+    """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
 
     ``near`` is the log evidence (..., node) of each node if the node stops, and ``own`` if the node splits. ``near``
     and ``own`` may also contain first and second derivatives. The nodes are either a whole tree, or a path with one

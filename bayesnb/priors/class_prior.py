@@ -271,7 +271,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     Parameters
     ----------
     given : DataFrame or array (row, class), or any input of :func:`read`
-        A DataFrame has one column per class, in any order; the columns of an array are in the order of ``labels``.
+        A DataFrame has one column per class, in any order; the columns of an array follow ``labels``.
     labels : sequence
     """
     if isinstance(given, Belief | Mapping | str):

@@ -64,7 +64,7 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """Select the outcomes that users see: the ones of a Beta, all outcomes of a Dirichlet."""
+        """Select the outcomes that users see (for Beta, the ones)."""
 
     # Named priors of Beta and Dirichlet.
 

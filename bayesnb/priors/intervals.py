@@ -195,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes for one class and column, as if ``more`` further rows lay in the interval around ``centre``."""
+    """The integration nodes for one class and column, with ``more`` added rows in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]

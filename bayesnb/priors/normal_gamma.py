@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Add data ``t`` times; return the increase of ln det(Ψ/2), its new value, and whether Ψ is definite."""
+        """Add data ``t`` times; return ln det(Ψ/2) (increase, new value), and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -228,9 +228,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """A prior worth ``rows`` rows; ``share`` is the probability that a value is from ``low`` to ``high``.
-
-        The interval from ``low`` to ``high`` is central.
+        """A prior worth ``rows`` rows; ``share`` is the probability of the central interval (``low``, ``high``).
 
         >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
@@ -252,7 +250,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """The improper prior p(μ, τ) ∝ 1/τ (Jeffreys' rule for μ and τ separately); equals :meth:`reference`."""
+        """The improper prior p(μ, τ) ∝ 1/τ (Jeffreys' rule for μ and τ separately), as in :meth:`reference`."""
         return cls.reference()
 
     @classmethod

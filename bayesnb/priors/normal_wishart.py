@@ -48,7 +48,7 @@ class NormalWishart(UnknownPrecision):
     low : array, optional
         The rounding error of ``m``: the location is m + low.
     share : array (class,), optional
-        The weight of the scatter of all rows in Ψ. The weight is computed if ``scale="shared"``, and is 0 otherwise.
+        The weight of the scatter of all rows in Ψ: computed if ``scale="shared"``, otherwise 0.
 
     Examples
     --------
